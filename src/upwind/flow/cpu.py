@@ -44,22 +44,26 @@ def _take(typing_context: Any, array: Any, index: Any) -> Any:
     return array.dtype(array, index), generate
 
 
+def _bitcast(to: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        del context, signature
+        return builder.bitcast(args[0], to)
+
+    return generate
+
+
 @intrinsic
 def _bits(typing_context: Any, x: Any) -> Any:
     """The bits of a float32, as an int32."""
     del typing_context, x
-    return types.int32(types.float32), lambda context, builder, signature, args: builder.bitcast(
-        args[0], ir.IntType(32)
-    )
+    return types.int32(types.float32), _bitcast(ir.IntType(32))
 
 
 @intrinsic
 def _from_bits(typing_context: Any, x: Any) -> Any:
     """The float32 with these bits."""
     del typing_context, x
-    return types.float32(types.int32), lambda context, builder, signature, args: builder.bitcast(
-        args[0], ir.FloatType()
-    )
+    return types.float32(types.int32), _bitcast(ir.FloatType())
 
 
 _SQRT_HALF = int(np.float32(math.sqrt(0.5)).view(np.int32))
@@ -164,7 +168,7 @@ def _over_slabs(
     keep: Any,
     floor: Any,
 ) -> int:
-    """Pass over the edges, ``LANES`` rows at a time; ``offer`` is ``pair`` from its second entry."""
+    """Pass over the edges, ``LANES`` rows at a time; ``offer`` is ``pair`` from its second on."""
     limited = 0
     for c in prange(len(chunk_row) - 1):
         zero = tau - tau

@@ -149,3 +149,33 @@ def components(rowptr: Ints, col: Ints) -> Ints:
                     tail += 1
         found += 1
     return label
+
+
+@numba.njit(cache=True)
+def induced(rowptr: Ints, col: Ints, weight: Floats, nodes: Ints, place: Ints) -> Rows:
+    """Keep the edges among ``nodes``, renumbered in their order.
+
+    ``place`` has an entry of -1 for each node of the graph, and has so again at the end. The
+    columns of the result are sorted only where ``nodes`` is.
+    """
+    for k in range(len(nodes)):
+        place[nodes[k]] = k
+    start = np.zeros(len(nodes) + 1, np.int64)
+    most = 0
+    for i in nodes:
+        most += rowptr[i + 1] - rowptr[i]
+    other = np.empty(most, col.dtype)
+    value = np.empty(most if len(weight) else 0, weight.dtype)
+    kept = 0
+    for k in range(len(nodes)):
+        for e in range(rowptr[nodes[k]], rowptr[nodes[k] + 1]):
+            j = place[col[e]]
+            if j >= 0:
+                other[kept] = j
+                if len(weight):
+                    value[kept] = weight[e]
+                kept += 1
+        start[k + 1] = kept
+    for i in nodes:
+        place[i] = -1
+    return start, other[:kept].copy(), value[: kept if len(weight) else 0].copy()

@@ -65,7 +65,7 @@ if triton is not None:
         weighted: tl.constexpr,
         block: tl.constexpr,
     ) -> None:
-        """What each node would give per unit of its mass, and what it offers: at most what it has."""
+        """What each node would give per unit of its mass, and what it can offer."""
         i = tl.program_id(0)
         begin = tl.load(rowptr + i)
         end = tl.load(rowptr + i + 1)
@@ -118,9 +118,7 @@ if triton is not None:
             v = mine - tl.load(phi + j, mask=inside, other=0.0)
             if weighted:
                 v = v * tl.load(weight + e, mask=inside, other=0.0)
-            taken += tl.where(
-                inside & (v > 0), v * tl.load(offer + j, mask=inside, other=0.0), 0.0
-            )
+            taken += tl.where(inside & (v > 0), v * tl.load(offer + j, mask=inside, other=0.0), 0.0)
         left = tl.load(q + i) - tl.load(offer + i) * tl.load(outflow + i)
         tl.store(q + i, left + tl.sum(taken, 0))
 

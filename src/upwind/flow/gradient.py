@@ -87,7 +87,11 @@ def gradient_flow(
     losses = checked_losses(graph, losses)
     _check_step(steps, tau, beta)
     prior = None if prior is None else checked_density(prior, losses, "prior")
-    first = prior / prior.sum() if prior is not None else torch.full_like(losses, 1 / max(1, graph.num_nodes))
+    first = (
+        prior / prior.sum()
+        if prior is not None
+        else torch.full_like(losses, 1 / max(1, graph.num_nodes))
+    )
     if start is not None:
         first = checked_density(start, losses, "start").clone()
     problem = Problem.scaled(graph, losses, tau=tau, beta=beta, prior=prior)
@@ -227,7 +231,7 @@ def checked_density(density: Tensor, like: Tensor, name: str) -> Tensor:
     if bad.any():
         first = int(bad.nonzero()[0])
         raise InputError(
-            f"{name} must be positive and finite, but at node {first} it is {float(density[first])}."
+            f"{name} must be positive and finite, but is {float(density[first])} at node {first}."
         )
     return density
 

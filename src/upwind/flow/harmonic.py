@@ -51,7 +51,9 @@ def harmonic_extension(
     weight = graph.weight_as(values.dtype)
     ones = values.new_ones(graph.num_edges) if weight is None else weight
     n = graph.num_nodes
-    adjacency = torch.sparse_csr_tensor(graph.rowptr, graph.col, ones, (n, n))
+    adjacency = torch.sparse_csr_tensor(
+        graph.rowptr, graph.col, ones, (n, n), check_invariants=False
+    )
     strength = graph.strength.to(values.dtype)
     free_ = free.to(values.dtype)
 

@@ -6,6 +6,7 @@ stand side by side in :class:`Slabs`, one row a lane. On larger graphs only the 
 edges are read in :class:`Tiles` whose neighbours fit the cache together.
 """
 
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numba
@@ -45,7 +46,7 @@ class Tiles(NamedTuple):
 
 
 def lay(rowptr: Ints, col: Ints, weight: Floats | None) -> Slabs | Tiles:
-    """Lay out the edges, in linear time; a row's own sum does not depend on how rows are chunked."""
+    """Lay out the edges, in linear time; how rows are chunked does not change a row's sum."""
     in_cache = len(rowptr) - 1 <= IN_CACHE
     chunk_row = _chunks(rowptr, 16 if in_cache else 8)
     index = np.int32(0) if 2 * len(rowptr) < 2**31 else np.int64(0)
@@ -54,10 +55,7 @@ def lay(rowptr: Ints, col: Ints, weight: Floats | None) -> Slabs | Tiles:
         rows, cols, laid = _tile(rowptr, col, values, chunk_row, index)
         start = rowptr[chunk_row].astype(np.int64)
         return Tiles(chunk_row, start, rows, cols, None if weight is None else laid)
-    parts = [
-        _stack(rowptr, col, values, low, high, index)
-        for low, high in zip(chunk_row[:-1], chunk_row[1:], strict=True)
-    ]
+    parts = [_stack(rowptr, col, values, low, high, index) for low, high in pairwise(chunk_row)]
     widths, rows, cols, laid = (np.concatenate(part) for part in zip(*parts, strict=True))
     chunk_slab = np.cumsum([0, *(len(part[0]) for part in parts)])
     start = np.concatenate([[0], np.cumsum(widths * LANES)])

@@ -12,7 +12,7 @@ from upwind.flow.graph import Graph
 
 
 def reconnect(graph: Graph, labeled: Tensor, k: int = 3) -> Graph:
-    """Join each labelled node with the ``k`` labelled nodes that a breadth-first search meets first.
+    """Join each labelled node with the ``k`` labelled nodes that a breadth-first search meets.
 
     (Zheng et al., appendix C, TAR-N.) The nodes keep their numbers; unlabelled ones are isolated,
     so the flow leaves their weight alone. The paper gives no value of k. Among labelled nodes of
