@@ -7,7 +7,14 @@ import torch
 from torch import Tensor, nn
 
 from upwind.errors import InputError
-from upwind.flow.gradient import Backend, Flow, Integrator, checked_density, gradient_flow
+from upwind.flow.gradient import (
+    Backend,
+    Flow,
+    Integrator,
+    check_step,
+    checked_density,
+    gradient_flow,
+)
 from upwind.flow.graph import Graph
 from upwind.flow.harmonic import harmonic_extension
 from upwind.flow.reconnect import reconnect as reconnected
@@ -93,6 +100,7 @@ class TAR(nn.Module):
         _check_choice("fill", fill, ("mean", "entropy", "harmonic", "given"))
         _check_choice("normalize", normalize, ("mean", "sum"))
         _check_choice("update", update, ("call", "epoch"))
+        check_step(steps, tau, beta)
         n = len(labeled) if num_nodes is None else num_nodes
         if labeled.dtype != torch.bool or labeled.shape != (n,):
             raise InputError(

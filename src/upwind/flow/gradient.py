@@ -85,7 +85,9 @@ def gradient_flow(
     tensor([0.4500, 0.5500])
     """
     losses = checked_losses(graph, losses)
-    _check_step(steps, tau, beta)
+    check_step(steps, tau, beta)
+    if integrator not in ("euler", "heun"):
+        raise InputError(f"integrator must be 'euler' or 'heun', not {integrator!r}.")
     prior = None if prior is None else checked_density(prior, losses, "prior")
     first = (
         prior / prior.sum()
@@ -236,7 +238,8 @@ def checked_density(density: Tensor, like: Tensor, name: str) -> Tensor:
     return density
 
 
-def _check_step(steps: int, tau: float, beta: float) -> None:
+def check_step(steps: int, tau: float, beta: float) -> None:
+    """Refuse what is no step of a flow."""
     if isinstance(steps, bool) or int(steps) != steps or steps < 0:
         raise InputError(f"steps must be a whole number that is not negative, not {steps!r}.")
     for name, value in (("tau", tau), ("beta", beta)):

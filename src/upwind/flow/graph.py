@@ -162,6 +162,22 @@ class Graph:
             self._weights[dtype] = cast
         return self._weights[dtype]
 
+    def adjacency(self, dtype: torch.dtype) -> Tensor:
+        """The weights as a sparse matrix, for products."""
+        if dtype not in self._adjacencies:
+            weight = self.weight_as(dtype)
+            ones = torch.ones(self.num_edges, dtype=dtype, device=self.device)
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", message="Sparse CSR tensor support is in beta")
+                self._adjacencies[dtype] = torch.sparse_csr_tensor(
+                    self.rowptr,
+                    self.col,
+                    ones if weight is None else weight,
+                    (self.num_nodes, self.num_nodes),
+                    check_invariants=False,
+                )
+        return self._adjacencies[dtype]
+
     def layout(self, dtype: torch.dtype) -> Slabs | Tiles:
         """The edges in the order in which the compiled kernel reads them, laid out on first use."""
         if dtype not in self._layouts:
@@ -173,6 +189,10 @@ class Graph:
 
     @cached_property
     def _weights(self) -> dict[torch.dtype, Tensor]:
+        return {}
+
+    @cached_property
+    def _adjacencies(self) -> dict[torch.dtype, Tensor]:
         return {}
 
     @cached_property

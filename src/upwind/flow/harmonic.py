@@ -48,12 +48,7 @@ def harmonic_extension(
     if not free.any():
         return x
 
-    weight = graph.weight_as(values.dtype)
-    ones = values.new_ones(graph.num_edges) if weight is None else weight
-    n = graph.num_nodes
-    adjacency = torch.sparse_csr_tensor(
-        graph.rowptr, graph.col, ones, (n, n), check_invariants=False
-    )
+    adjacency = graph.adjacency(values.dtype)
     strength = graph.strength.to(values.dtype)
     free_ = free.to(values.dtype)
 
