@@ -1,8 +1,11 @@
 """Data sets, shifts and files: everything that ends in a graph with features, labels and masks."""
 
+from upwind.data.arrays import save
 from upwind.data.catalog import CATALOG, SHIFTS, DataSet
+from upwind.data.check import check
 from upwind.data.concept import concept_shift
 from upwind.data.covariate import covariate_shift
+from upwind.data.defects import Defect
 from upwind.data.load import load
 from upwind.data.longtail import long_tail
 from upwind.data.split import PARTS, mask_of, part_sizes, random_split
@@ -12,6 +15,8 @@ __all__ = [
     "PARTS",
     "SHIFTS",
     "DataSet",
+    "Defect",
+    "check",
     "concept_shift",
     "covariate_shift",
     "load",
@@ -19,4 +24,5 @@ __all__ = [
     "mask_of",
     "part_sizes",
     "random_split",
+    "save",
 ]
