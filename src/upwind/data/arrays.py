@@ -1,6 +1,7 @@
 """Graphs in ``.npz`` files, with sparse features kept sparse."""
 
 import zipfile
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -14,27 +15,34 @@ from upwind.data.sparse import to_scipy
 from upwind.errors import InputError
 
 
+def read_arrays(path: Path) -> dict[str, Any]:
+    """The arrays of an npz file by name; a pickle among them is refused."""
+    try:
+        with path.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
+            if not isinstance(file, np.lib.npyio.NpzFile):
+                raise InputError(f"{path} holds a single array; save several with numpy.savez.")
+            return {name: file[name] for name in file.files}
+    except ValueError as error:
+        if isinstance(error, InputError):
+            raise
+        if "Object arrays" not in str(error):
+            raise InputError(f"{path} cannot be read as npz: it is no such file.") from error
+        raise InputError(
+            f"{path} has an array of Python objects, which is not opened because it could run "
+            "code; save labels and names as strings (dtype str)."
+        ) from error
+    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, KeyError) as error:
+        raise InputError(f"{path} is damaged or cut short ({error}); replace it.") from error
+
+
 def read_npz(path: Path) -> dict[str, Any]:
-    """The arrays of the file by name; matrices stored as CSR parts are put together.
+    """The arrays of a graph by name; matrices stored as CSR parts are put together.
 
     ``x`` and the graph may be stored as the four arrays ``x_data, x_indices, x_indptr, x_shape``
     and ``adj_data, ...``; ``attr_...`` and ``labels`` mean ``x_...`` and ``y``, as in the files of
     the citation data sets.
     """
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            if not isinstance(file, np.lib.npyio.NpzFile):
-                raise InputError(f"{path} holds a single array; save several with numpy.savez.")
-            fields: dict[str, Any] = {name: file[name] for name in file.files}
-    except ValueError as error:
-        if "allow_pickle" not in str(error):
-            raise InputError(f"{path} cannot be read as npz ({error}).") from error
-        raise InputError(
-            f"{path} has an array of Python objects, which is not opened because it could run "
-            "code; save labels and names as strings (dtype str)."
-        ) from error
-    except (zipfile.BadZipFile, EOFError, OSError, KeyError) as error:
-        raise InputError(f"{path} is damaged or cut short ({error}); save it again.") from error
+    fields = read_arrays(path)
     if "labels" in fields:
         fields.setdefault("y", fields.pop("labels"))
     for short, name in (("attr", "x"), ("x", "x"), ("adj", "adj")):

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from torch_geometric.data import Data
 
 from upwind.data.defects import Defect, Findings, node_name
-from upwind.data.sparse import to_torch
+from upwind.data.sparse import to_scipy, to_torch
 from upwind.data.split import PARTS
 from upwind.errors import InputError
 
@@ -58,7 +58,7 @@ def assemble(
 
 def _features(value: Any) -> torch.Tensor:
     if isinstance(value, torch.Tensor) and value.layout != torch.strided:
-        return value.to_sparse_csr().float()
+        return to_torch(to_scipy(value))
     if sp.issparse(value):
         return to_torch(sp.csr_array(value))
     return _tensor("x", value, torch.float32, "biuf")
@@ -71,7 +71,7 @@ def _tensor(name: str, value: Any, dtype: torch.dtype, kinds: str) -> torch.Tens
     array = np.asarray(value)
     if array.dtype.kind not in kinds:
         raise InputError(
-            f"{name} holds values of type {array.dtype}, first {array.flat[0]!r}; give numbers."
+            f"{name} holds values of type {array.dtype}, first {array.flat[0].item()!r}; give numbers."
             if array.size
             else f"{name} is empty and has no type; give numbers."
         )

@@ -24,7 +24,7 @@ def check_split(data: Data) -> list[Defect]:
     ]
     if y is None:
         return [*wrong, Defect("no_labels", "error", "there are no labels", "give y")]
-    if wrong or tuple(y.shape) != (n,):
+    if wrong or tuple(y.shape) != (n,) or y.is_floating_point():
         return wrong
 
     found = Findings()

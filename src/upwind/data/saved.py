@@ -2,6 +2,7 @@
 
 import pickle
 import re
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from torch_geometric.data import Data
 from torch_geometric.data.data import DataEdgeAttr, DataTensorAttr
 from torch_geometric.data.storage import GlobalStorage
 
+from upwind.data.sparse import no_beta_warning
 from upwind.errors import InputError
 
 # All that a saved `Data` with tensors, strings, numbers and lists of them is made of.
@@ -18,8 +20,10 @@ _MADE_OF = [Data, DataEdgeAttr, DataTensorAttr, GlobalStorage]
 
 def read_saved(path: Path) -> dict[str, Any]:
     """The attributes of a PyG ``Data`` in a ``.pt`` file."""
+    if not zipfile.is_zipfile(path):
+        raise InputError(f"{path} is no whole file of torch.save; save it again.")
     try:
-        with torch.serialization.safe_globals(_MADE_OF):
+        with torch.serialization.safe_globals(_MADE_OF), no_beta_warning():
             data = torch.load(path, map_location="cpu", weights_only=True)
     except pickle.UnpicklingError as error:
         refused = re.search(r"GLOBAL ([\w.]+)", str(error))
