@@ -70,11 +70,8 @@ def _tensor(name: str, value: Any, dtype: torch.dtype, kinds: str) -> torch.Tens
         return value.detach().cpu().to(dtype)
     array = np.asarray(value)
     if array.dtype.kind not in kinds:
-        raise InputError(
-            f"{name} holds values of type {array.dtype}, first {array.flat[0].item()!r}; give numbers."
-            if array.size
-            else f"{name} is empty and has no type; give numbers."
-        )
+        first = f", first {array.flat[0].item()!r}" if array.size else ""
+        raise InputError(f"{name} holds values of type {array.dtype}{first}; give numbers.")
     return torch.from_numpy(np.ascontiguousarray(array)).to(dtype)
 
 

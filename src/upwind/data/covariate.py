@@ -37,7 +37,7 @@ def covariate_shift(
         descending: Train on the largest values instead of the smallest.
         balance: Where the published cuts leave a part empty, cut at the domain ends *nearest* to
             60 % and 80 % instead; if only one domain is left for validation and test, each gets
-            half of it. Without it an empty part is an error.
+            half of it; and the ID parts take at most a sixth of the first part each. Without it an empty part is an error.
 
     Returns:
         A copy of the graph with the five masks, ``env_id`` and ``domain_id``.
@@ -64,6 +64,8 @@ def covariate_shift(
     )
     rng = seed if isinstance(seed, random.Random) else random.Random(seed)
     size = int(len(nodes) * 0.1)
+    if balance:  # a training part that came out short gives no more than a third of itself
+        size = min(size, cuts.first // 6)
     if size == 0 or cuts.first <= 2 * size:
         raise InputError(
             f"covariate shift by {name}: {cuts.first} of {len(nodes)} labelled nodes are left for "
