@@ -37,7 +37,8 @@ def covariate_shift(
         descending: Train on the largest values instead of the smallest.
         balance: Where the published cuts leave a part empty, cut at the domain ends *nearest* to
             60 % and 80 % instead; if only one domain is left for validation and test, each gets
-            half of it; and the ID parts take at most a sixth of the first part each. Without it an empty part is an error.
+            half of it, and no ID part takes more than a sixth of the first part. Without it an
+            empty part is an error.
 
     Returns:
         A copy of the graph with the five masks, ``env_id`` and ``domain_id``.
@@ -75,8 +76,7 @@ def covariate_shift(
     parts = cut_pool(nodes[: cuts.first], size, rng)
     parts |= {"val": nodes[cuts.first : cuts.second], "test": nodes[cuts.second :]}
 
-    in_order = np.sort(_ranks(nodes, data.num_nodes)[parts["train"]])
-    train = nodes[in_order]
+    train = nodes[np.isin(nodes, parts["train"])]
     env_id = np.full(data.num_nodes, -1)
     env_id[train] = _environments(domains.id[train], at_most=10)
     return with_split(data, parts, env_id, shift="covariate", domains=domains)
@@ -113,12 +113,6 @@ def covariate_cuts(sorted_ids: Ids, *, balance: bool) -> Cuts:
     later = inner[inner > first]
     second = int(later[np.argmin(np.abs(later - marks[1]))]) if later.size else (first + n) // 2
     return Cuts(first, second)
-
-
-def _ranks(order: Ids, n: int) -> Ids:
-    ranks = np.full(n, -1)
-    ranks[order] = np.arange(len(order))
-    return ranks
 
 
 def _environments(ids: Ids, at_most: int) -> Ids:
