@@ -78,7 +78,7 @@ def covariate_shift(
 
     train = nodes[np.isin(nodes, parts["train"])]
     env_id = np.full(data.num_nodes, -1)
-    env_id[train] = _environments(domains.id[train], at_most=10)
+    env_id[train] = environments(domains.id[train], at_most=10)
     return with_split(data, parts, env_id, shift="covariate", domains=domains)
 
 
@@ -115,7 +115,7 @@ def covariate_cuts(sorted_ids: Ids, *, balance: bool) -> Cuts:
     return Cuts(first, second)
 
 
-def _environments(ids: Ids, at_most: int) -> Ids:
+def environments(ids: Ids, at_most: int) -> Ids:
     """Consecutive environments of about equal size that end where a domain ends."""
     size = len(ids) // at_most
     env = np.empty(len(ids), dtype=np.int64)

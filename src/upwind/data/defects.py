@@ -1,9 +1,11 @@
 """What is wrong with a graph: said in one line each, and all at once."""
 
+import sys
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -83,3 +85,19 @@ def node_name(data: Data, node: int) -> str:
     """What the user calls a node: its id in their tables, else its number."""
     names = getattr(data, "node_names", None)
     return names[node] if names and 0 <= node < len(names) else str(node)
+
+
+@contextmanager
+def warnings_on_stderr() -> Iterator[None]:
+    """For the command line: what is odd about the input in plain lines, without a place in code."""
+
+    def say(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
+        if issubclass(category, InputWarning):
+            print(f"upwind: {message}", file=sys.stderr)
+        else:
+            usual(message, category, *place, **more)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", InputWarning)
+        usual, warnings.showwarning = warnings.showwarning, say
+        yield
