@@ -47,13 +47,20 @@ def assemble(
         elif name == "env_id":
             data.env_id = _tensor(name, value, torch.int64, "iu")
         else:
-            data[name] = value
+            data[name] = _plain(value)
     data.node_names = [str(name) for name in fields.get("node_names", ())]
     data.num_nodes = _num_nodes(data, fields)
     own = fields.get("label_names")
     names = list(label_names) if label_names is not None else _strings(own)
     found = _labels(data, fields.get("y"), names)
     return data, found
+
+
+def _plain(value: Any) -> Any:
+    """Numbers as a tensor and words as a list, which ``torch.save`` and PyG both can handle."""
+    if not isinstance(value, np.ndarray):
+        return value
+    return torch.from_numpy(value) if value.dtype.kind in "biuf" else value.tolist()
 
 
 def _features(value: Any) -> torch.Tensor:

@@ -91,7 +91,7 @@ def _fetch_locked(
         )
         if not pieced:
             raise InputError(f"{trouble}; it was not kept.")
-    raise InputError(f"fetching {url} failed {attempts} times (last: {trouble}).")
+    raise InputError(f"fetching {url} failed, {attempts} of {attempts} times (last: {trouble}).")
 
 
 def _transfer(url: str, part: Path, timeout: float) -> None:

@@ -12,7 +12,7 @@ from torch_geometric.data import Data
 from upwind.data.catalog import CATALOG, DataSet
 from upwind.data.defects import warnings_on_stderr
 from upwind.data.load import load
-from upwind.data.picture import draw, most_frequent
+from upwind.data.picture import called, draw, most_frequent
 from upwind.data.split import part_sizes
 from upwind.data.strength import Strength, shift_strength
 
@@ -57,16 +57,18 @@ def show_data_set(
         as_json: Print one JSON document and nothing else.
         **options: Those of `load`.
     """
-    with warnings_on_stderr():
+    busy = Console(stderr=True).status(f"reading {source}")  # silent where nobody watches
+    with busy, warnings_on_stderr():
         data = load(source, **options)
-    strength = shift_strength(data)
-    drawn = draw(data, strength, picture or Path(f"{data.name}_{data.shift}.png"))
+        busy.update(f"measuring {data.name}")
+        strength = shift_strength(data)
+        drawn = draw(data, strength, picture or Path(f"{data.name}_{data.shift}.png"))
     if as_json:
         _print_json(_summary(data, strength) | {"picture": str(drawn)})
         return
     console = _console()
     console.print(
-        f"{data.name}, {data.shift} shift: {data.num_nodes:,} nodes, "
+        f"{data.name}, {called(data)}: {data.num_nodes:,} nodes, "
         f"{data.edge_index.shape[1]:,} edges, {data.x.shape[1]:,} features, "
         f"{data.num_classes} classes, {data.num_envs} environments, scored by {data.metric}",
         highlight=False,

@@ -51,7 +51,8 @@ class RawFiles:
                 return folder / name
         origin = self.find_source(name)
         try:
-            fetch(origin.url, self.cache / name, sha256=origin.sha256)
+            attempts = 1 if origin.offline else 4
+            fetch(origin.url, self.cache / name, sha256=origin.sha256, attempts=attempts)
         except InputError as error:
             looked = f"neither in {root} nor in" if root is not None else "not in"
             gone = f" {origin.offline}." if origin.offline else ""
