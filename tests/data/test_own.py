@@ -239,6 +239,12 @@ def test_a_pickle_in_an_npz_file_is_not_run(tmp_path, fields):
         load(tmp_path / "g.npz")
 
 
+def test_what_others_may_load_is_left_as_it_was(tmp_path, fields):
+    before = torch.serialization.get_safe_globals()
+    load(write_pt(tmp_path / "g.pt", fields))
+    assert set(torch.serialization.get_safe_globals()) == set(before)
+
+
 def test_other_things_in_a_pt_file_are_named(tmp_path):
     torch.save({"x": torch.ones(1)}, tmp_path / "d.pt")
     with pytest.raises(InputError, match="holds a dict, not a torch_geometric Data"):

@@ -60,7 +60,12 @@ def _plain(value: Any) -> Any:
     """Numbers as a tensor and words as a list, which ``torch.save`` and PyG both can handle."""
     if not isinstance(value, np.ndarray):
         return value
-    return torch.from_numpy(value) if value.dtype.kind in "biuf" else value.tolist()
+    return _owned(value) if value.dtype.kind in "biuf" else value.tolist()
+
+
+def _owned(array: NDArray[Any]) -> torch.Tensor:
+    """As a tensor; what Arrow lends for reading is copied."""
+    return torch.from_numpy(np.require(array, requirements=["C", "W"]))
 
 
 def _features(value: Any) -> torch.Tensor:
@@ -79,7 +84,7 @@ def _tensor(name: str, value: Any, dtype: torch.dtype, kinds: str) -> torch.Tens
     if array.dtype.kind not in kinds:
         first = f", first {array.flat[0].item()!r}" if array.size else ""
         raise InputError(f"{name} holds values of type {array.dtype}{first}; give numbers.")
-    return torch.from_numpy(np.ascontiguousarray(array)).to(dtype)
+    return _owned(array).to(dtype)
 
 
 def _num_nodes(data: Data, fields: Mapping[str, Any]) -> int:
@@ -113,7 +118,7 @@ def _labels(data: Data, y: Any, names: list[str] | None) -> list[Defect]:
         values = whole.astype(np.int64) if np.array_equal(whole, np.rint(whole)) else values
     elif values.dtype.kind in "biu":
         values = values.astype(np.int64)
-    data.y = torch.from_numpy(np.ascontiguousarray(values))
+    data.y = _owned(values)
     highest = int(values.max(initial=-1)) if values.dtype.kind == "i" else -1
     if names is None and highest < data.num_nodes:
         names = [str(label) for label in range(highest + 1)]
