@@ -283,3 +283,10 @@ def test_a_path_that_leads_nowhere_is_said_to(tmp_path):
         load(tmp_path / "mine.xlsx")
     with pytest.raises(InputError, match="has 0 files called nodes"):
         load(tmp_path)
+
+
+def test_environments_of_a_file_are_numbered_without_gaps(tmp_path, fields):
+    fields["env_id"] = np.array([7, 3, -1, -1, -1, 5])
+    data = load(write_npz(tmp_path / "g.npz", fields))
+    assert data.env_id.tolist() == [1, 0, -1, -1, -1, -1]
+    assert data.num_envs == 2

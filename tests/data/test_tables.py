@@ -195,3 +195,26 @@ def test_a_graphml_that_is_undirected_is_stored_both_ways(tmp_path):
     data = load(path, shift="none")
     assert data.edge_index.shape == (2, 12)
     assert np.allclose(data.x[:, 0].numpy(), np.arange(6))
+
+
+def test_ids_past_the_largest_signed_number_are_still_found(write):
+    ids = pa.array([2**63 + 1, 2, 3, 4], type=pa.uint64())
+    nodes = write("nodes.parquet", id=ids, a=[1.0, 2, 3, 4], label=list("xyxy"), split=SPLIT)
+    ends = {"source": [2, 3, 3, 4], "target": [3, 2, 4, 3]}
+    with pytest.warns(InputWarning, match=r"isolated nodes: 1 \(node 9223372036854775809\)"):
+        data = load(nodes, edges=write("edges.parquet", **ends))
+    assert data.edge_index.T.tolist() == [[1, 2], [2, 1], [2, 3], [3, 2]]
+
+
+def test_rows_without_a_list_are_reported(write):
+    lists = pa.array([[1, 2], None, [3, 4], [5, 6]], type=pa.list_(pa.float32(), 2))
+    nodes = write("nodes.parquet", id=[0, 1, 2, 3], emb=lists, label=list("xyxy"), split=SPLIT)
+    source, target = zip(*RING, strict=True)
+    with pytest.raises(InputError, match="column 'emb' has 1 rows without a list"):
+        load(nodes, edges=write("edges.parquet", source=source, target=target))
+
+
+def test_tables_without_a_row_are_an_empty_graph(write):
+    nodes = write("nodes.csv", "id,a,label\n")
+    with pytest.raises(InputError, match="the graph has no nodes"):
+        load(nodes, edges=write("edges.csv", "source,target\n"))

@@ -37,8 +37,7 @@ def concept_shift(
             benchmark's for Cora.
         seed: Seed of all draws.
         balance: Where one domain holds more than half of the nodes and all would lean to the same
-            side, turn at the domain end nearest to half instead, and renumber the environments
-            if one came out empty. Without it that is an error.
+            side, turn at the domain end nearest to half instead. Without it that is an error.
 
     Returns:
         A copy of the graph with the five masks, ``env_id`` and ``domain_id``.

@@ -12,7 +12,7 @@ from torch_geometric.data import Data
 from upwind.data.catalog import CATALOG, DataSet
 from upwind.data.defects import warnings_on_stderr
 from upwind.data.load import load
-from upwind.data.picture import called, draw, most_frequent
+from upwind.data.picture import draw, kind_of_split, most_frequent
 from upwind.data.split import part_sizes
 from upwind.data.strength import Strength, shift_strength
 
@@ -68,7 +68,7 @@ def show_data_set(
         return
     console = _console()
     console.print(
-        f"{data.name}, {called(data)}: {data.num_nodes:,} nodes, "
+        f"{data.name}, {kind_of_split(data)}: {data.num_nodes:,} nodes, "
         f"{data.edge_index.shape[1]:,} edges, {data.x.shape[1]:,} features, "
         f"{data.num_classes} classes, {data.num_envs} environments, scored by {data.metric}",
         highlight=False,

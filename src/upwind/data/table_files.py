@@ -99,6 +99,8 @@ def numbers(table: pa.Table, name: str) -> NDArray[np.float32]:
     if width(table, name) == 0:
         raise InputError(f"column {name!r} does not hold numbers, but {values.type}.")
     if pa.types.is_nested(values.type):
+        if values.null_count:
+            raise InputError(f"column {name!r} has {values.null_count} rows without a list.")
         values = values.flatten()
     if pa.types.is_decimal(values.type):
         values = values.cast(pa.float64())

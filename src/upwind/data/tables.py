@@ -159,8 +159,11 @@ def _check_ids(ids: pa.Array, found: Findings) -> None:
 def _look_up(ids: pa.Array, ends: pa.Array) -> Ids:
     """The row of each id in the node table, or -1."""
     if ids.type != ends.type:
-        whole = pa.types.is_integer(ids.type) and pa.types.is_integer(ends.type)
-        ids, ends = (values.cast(pa.int64()) if whole else texts(values) for values in (ids, ends))
+        with contextlib.suppress(pa.ArrowInvalid):  # numbers past 2^63, or none at all
+            if pa.types.is_integer(ids.type) and pa.types.is_integer(ends.type):
+                ids, ends = ids.cast(pa.int64()), ends.cast(pa.int64())
+    if ids.type != ends.type:
+        ids, ends = texts(ids), texts(ends)
     rows = pc.index_in(ends, value_set=ids, skip_nulls=True)
     return np.asarray(pc.fill_null(rows, -1).to_numpy(zero_copy_only=False), dtype=np.int64)
 
