@@ -44,6 +44,7 @@ def test_a_sound_graph_has_no_defect(fields):
         ("features", "error", {"x": np.zeros((6, 0))}),
         ("label_range", "error", {"y": np.array([0, 1, 0, 1, 0, 6])}),
         ("label_range", "error", {"y": np.array([0, 1, 0, 1, 0, -2])}),
+        ("label_range", "error", {"y": np.array([0, 2**60, 0, 1, 0, 1])}),
         ("label_shape", "error", {"y": np.array([0, 1, 0])}),
         ("label_shape", "error", {"y": np.array([0.5, 1, 0, 1, 0, 1])}),
         ("no_labels", "error", {"y": None}),

@@ -179,6 +179,19 @@ def test_a_ragged_or_empty_csv_is_reported(write):
             load(write("nodes.csv", text), edges=edges)
 
 
+def test_columns_that_cannot_be_told_apart_are_reported(write):
+    edges = write("edges.csv", EDGES)
+    for text, message in (
+        (NODES.replace(",", ";"), "has 1 column .*; separate columns by commas"),
+        (NODES.replace("a,", "id,", 1), "the node table has several columns 'id'"),
+    ):
+        with pytest.raises(InputError, match=message):
+            load(write("nodes.csv", text), edges=edges)
+    nodes = write("nodes.csv", NODES)
+    with pytest.raises(InputError, match="the edge table has 1 column"):
+        load(nodes, edges=write("edges.csv", EDGES.replace(",", ";")))
+
+
 def test_a_graphml_that_is_undirected_is_stored_both_ways(tmp_path):
     path = tmp_path / "g.graphml"
     path.write_text(

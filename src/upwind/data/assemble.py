@@ -86,6 +86,8 @@ def _tensor(name: str, value: Any, kind: type[np.generic], from_kinds: str) -> t
         first = f", first {array.flat[0].item()!r}" if array.size else ""
         wanted = "numbers" if "f" in from_kinds else "whole numbers"
         raise InputError(f"{name} holds values of type {array.dtype}{first}; give {wanted}.")
+    if kind is np.bool_ and not np.isin(array, [0, 1]).all():
+        raise InputError(f"{name} holds numbers other than 0 and 1; give true or false a node.")
     return _owned(array, kind)
 
 

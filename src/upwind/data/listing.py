@@ -43,7 +43,7 @@ def list_data_sets(as_json: bool = False) -> None:
     console.print(table)
     for entry in CATALOG.values():
         if entry.note:
-            console.print(f"{entry.name}: {entry.note}.", highlight=False)
+            console.print(f"{entry.name}: {entry.note}.")
 
 
 def show_data_set(
@@ -71,16 +71,14 @@ def show_data_set(
         f"{data.name}, {kind_of_split(data)}: {data.num_nodes:,} nodes, "
         f"{data.edge_index.shape[1]:,} edges, {data.x.shape[1]:,} features, "
         f"{data.num_classes} classes, {data.num_envs} environments, scored by {data.metric}",
-        highlight=False,
     )
     console.print(_table(data, strength))
     console.print(
         "Shifts are distances to the training set, from 0 to 1: of the labels and of the labels "
         "within a domain (total variation), of the features (Kolmogorov-Smirnov, worst of five "
         "principal axes). id_test shows how much of that is chance.",
-        highlight=False,
     )
-    console.print(f"Picture: {drawn}", highlight=False)
+    console.print(f"Picture: {drawn}")
 
 
 def _table(data: Data, strength: Strength) -> Table:
@@ -162,4 +160,5 @@ def _print_json(document: Any) -> None:
 
 def _console() -> Console:
     # Into a file or a pipe a line is as long as it needs to be.
-    return Console(width=None if sys.stdout.isatty() else 200)
+    width = None if sys.stdout.isatty() else 200
+    return Console(width=width, markup=False, highlight=False)

@@ -66,7 +66,8 @@ def planetoid(raw: RawFiles, name: str) -> Data:
     pairs = np.stack([target, source])[:, source != target]
     edge_index = np.unique(pairs[::-1], axis=1)[::-1]  # by target, then source, each pair once
 
-    parts = {"val": np.arange(read("y").shape[0])[-1] + 1 + np.arange(500), "test": test}
+    labelled = len(read("y"))
+    parts = {"val": np.arange(labelled, labelled + 500), "test": test}
     masks = {}
     for part, nodes in parts.items():
         masks[part] = torch.zeros(n, dtype=torch.bool)

@@ -116,4 +116,4 @@ def _parse(path: Path) -> pa_csv.ParseOptions:
 def _unreadable(path: Path, error: Exception) -> InputError:
     kind = "Parquet" if path.name.endswith(PARQUET) else "CSV"
     reason = str(error).partition("\n")[0]
-    return InputError(f"{path} cannot be read as {kind} ({reason}); it may be cut short.")
+    return InputError(f"{path} cannot be read as {kind} ({reason}); is it whole, and in UTF-8?")

@@ -72,8 +72,15 @@ def read_tables(
 
 def resolve(columns: Columns, nodes: Sequence[str], edges: Sequence[str]) -> Columns:
     """Fill in the defaults; a column that is asked for and not there is an error."""
-    if not nodes or len(edges) < 2:
-        raise InputError("the node table needs a column of ids, and the edge table two.")
+    for what, there, needed in (("node", nodes, 1), ("edge", edges, 2)):
+        if len(there) < needed or (len(there) == 1 and set(there[0]) & set(";\t|")):
+            raise InputError(
+                f"the {what} table has {len(there)} column ({', '.join(there)}); "
+                "separate columns by commas in a .csv, by tabs in a .tsv."
+            )
+        twins = sorted({name for name in there if there.count(name) > 1})
+        if twins:
+            raise InputError(f"the {what} table has several columns {twins[0]!r}; rename them.")
     for what, there, options in (
         ("node", nodes, ("id", "label", "split", "features")),
         ("edge", edges, ("start", "end", "weight")),
