@@ -142,11 +142,34 @@ def test_loading_leaves_the_global_random_states_alone():
     assert torch.equal(torch.get_rng_state(), before[2])
 
 
+@pytest.mark.realdata
+def test_different_splits_have_different_names(raw_root):
+    names = [
+        load("webkb", root=raw_root).name,
+        load("webkb", domain="degree", root=raw_root).name,
+        load("webkb", domain=np.arange(617), root=raw_root).name,
+        load("dblp", root=raw_root).name,
+        load("dblp_word", domain="degree", root=raw_root).name,
+        load("cora_lt", root=raw_root).name,
+        load("cora_lt", ratio=20, root=raw_root).name,
+    ]
+    assert names == [
+        "webkb",
+        "webkb_degree",
+        "webkb_vector",
+        "dblp_word",
+        "dblp_degree",
+        "cora_lt",
+        "cora_lt_20",
+    ]
+
+
 @pytest.mark.parametrize(
     ("name", "message"),
     [
         ("webk", "did you mean webkb"),
         ("cora_lT", "did you mean cora_lt"),
+        ("dblp_words", "did you mean dblp_word"),
         ("nothing like it", "there are webkb, cbas"),
     ],
 )

@@ -33,7 +33,7 @@ def covariate_shift(
         data: The graph; needs ``edge_index``, and ``y`` if some labels are missing (-1).
         domain: As in `node_domains`: an attribute's name, ``"degree"``, ``"word"``,
             ``"pagerank"``, or one value a node.
-        seed: Seed of the ID parts.
+        seed: A number, or a generator of Python's `random`: for the ID parts.
         descending: Train on the largest values instead of the smallest.
         balance: Where the published cuts leave a part empty, cut at the domain ends *nearest* to
             60 % and 80 % instead; if only one domain is left for validation and test, each gets
