@@ -57,6 +57,16 @@ NODES = "id,a,label,split\n1,0.5,x,train\n2,1,y,train\n03,2,x,val\n3,3,y,test\n"
 EDGES = "source,target\n1,2\n2,1\n2,03\n03,2\n03,3\n3,03\n"
 
 
+def test_a_space_after_the_comma_is_no_part_of_a_word(write):
+    spaced = (text.replace(",", ", ") for text in (NODES, EDGES))
+    nodes, edges = (text.replace("a, label, split", "a,label,split") for text in spaced)
+    nodes, edges = nodes.replace("id, ", "id,"), edges.replace("source, ", "source,")
+    data = load(write("nodes.csv", nodes), edges=write("edges.csv", edges))
+    assert data.label_names == ["x", "y"]
+    assert data.edge_index.T.tolist() == [list(pair) for pair in RING]
+    assert data.train_mask.tolist() == [True, True, False, False]
+
+
 def test_ids_in_a_csv_are_what_is_written(write):
     data = load(write("nodes.csv", NODES), edges=write("edges.csv", EDGES))
     assert data.node_names == ["1", "2", "03", "3"]

@@ -15,6 +15,7 @@ from upwind.data.split import PARTS, Ids
 from upwind.data.table_files import (
     column,
     column_names,
+    filled,
     numbers,
     read_table,
     texts,
@@ -112,7 +113,7 @@ def from_tables(
 ) -> tuple[dict[str, Any], list[Defect]]:
     """The arrays of a graph in two tables whose columns are called so."""
     found = Findings()
-    ids = column(nodes, names["id"])
+    ids = filled(column(nodes, names["id"]))
     _check_ids(ids, found)
     fields: dict[str, Any] = {"node_names": [str(name) for name in texts(ids).to_pylist()]}
     ends = np.stack([_look_up(ids, column(edges, names[end])) for end in ("start", "end")])
@@ -129,11 +130,13 @@ def from_tables(
     if "weight" in names:
         fields["edge_weight"] = numbers(edges, names["weight"])[known]
     if "label" in names:
-        fields["y"] = np.array(texts(column(nodes, names["label"])).to_pylist(), dtype=object)
+        fields["y"] = np.array(
+            texts(filled(column(nodes, names["label"]))).to_pylist(), dtype=object
+        )
     if "split" in names:
-        fields |= _masks(texts(column(nodes, names["split"])).to_pylist(), found)
+        fields |= _masks(texts(filled(column(nodes, names["split"]))).to_pylist(), found)
     if domain is not None and domain in nodes.schema.names:
-        fields[domain] = _domain(column(nodes, domain))
+        fields[domain] = _domain(filled(column(nodes, domain)))
     taken = {names["id"], names.get("label"), names.get("split"), domain}
     wanted = names.get("features") or [name for name in nodes.schema.names if name not in taken]
     fields["x"] = _features(nodes, wanted, "features" in names, found)
