@@ -42,10 +42,16 @@ class GCN(torch.nn.Module):
 
 
 def generated_graph():
+    """A ring whose thirds are the classes."""
     random = torch.Generator().manual_seed(0)
-    y = torch.randint(0, 3, (N,), generator=random)
+    y = 3 * torch.arange(N) // N
     x = F.one_hot(y, 8).float() + 0.5 * torch.randn(N, 8, generator=random)
-    return Data(x=x, edge_index=EDGES, y=y, train_mask=LABELED)
+    ring = both_ways([(i, (i + 1) % N) for i in range(N)])
+    return Data(x=x, edge_index=ring, y=y, train_mask=LABELED)
+
+
+def tar_on(data):
+    return TAR(data.edge_index, labeled=data.train_mask, tau=0.01)
 
 
 def train(model, tar, data, epochs, optimizer, autocast=False):
@@ -60,7 +66,7 @@ def train(model, tar, data, epochs, optimizer, autocast=False):
             loss = tar(losses)
         loss.backward()
         optimizer.step()
-    return float(loss)
+    return float(loss.detach())
 
 
 def test_the_loss_is_that_of_the_weights_after_the_flow():
@@ -233,7 +239,8 @@ def test_the_share_of_a_group_is_told_with_its_share_of_nodes():
 @pytest.mark.parametrize("autocast", [False, True])
 def test_a_gcn_trains_with_it(autocast):
     torch.manual_seed(0)
-    data, model, tar = generated_graph(), GCN(), tar_for()
+    data, model = generated_graph(), GCN()
+    tar = tar_on(data)
     optimizer = torch.optim.Adam(model.parameters(), lr=0.05)
     first = train(model, tar, data, 1, optimizer, autocast)
     last = train(model, tar, data, 40, optimizer, autocast)
@@ -243,12 +250,13 @@ def test_a_gcn_trains_with_it(autocast):
 
 
 def test_a_resumed_training_ends_bit_identical():
+    data = generated_graph()
+
     def parts():
         torch.manual_seed(0)
-        model = torch.nn.ModuleDict({"gcn": GCN(), "tar": tar_for()})
+        model = torch.nn.ModuleDict({"gcn": GCN(), "tar": tar_on(data)})
         return model, torch.optim.Adam(model["gcn"].parameters(), lr=0.05)
 
-    data = generated_graph()
     model, optimizer = parts()
     train(model["gcn"], model["tar"], data, 4, optimizer)
     file = io.BytesIO()
@@ -262,7 +270,8 @@ def test_a_resumed_training_ends_bit_identical():
     optimizer.load_state_dict(saved["optimizer"])
     train(resumed["gcn"], resumed["tar"], data, 4, optimizer)
     for name, value in model.state_dict().items():
-        assert torch.equal(value, resumed.state_dict()[name]), name
+        # A loss that was never seen is NaN, before and after.
+        assert np.array_equal(value, resumed.state_dict()[name], equal_nan=True), name
 
 
 def test_casting_a_model_around_it_to_half_keeps_its_precision():
@@ -330,9 +339,11 @@ def test_a_missing_fill_is_asked_for():
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("default")  # torch.compile warns of its own doings
 def test_it_works_beside_a_compiled_model():
     torch.manual_seed(0)
-    data, model, tar = generated_graph(), GCN(), tar_for()
+    data, model = generated_graph(), GCN()
+    tar = tar_on(data)
     optimizer = torch.optim.Adam(model.parameters(), lr=0.05)
     compiled = torch.compile(model, backend="aot_eager")
     first = train(compiled, tar, data, 1, optimizer)

@@ -64,10 +64,10 @@ def test_weights_stay_positive_and_mass_constant_at_any_step_size(backend, dtype
     assert graph.num_nodes == 0 or abs(float(flow.weights.double().sum()) - 1) < 1e-5
 
 
-@pytest.mark.parametrize("backend", ["torch", "cpu"])
+@pytest.mark.parametrize(("backend", "steps"), [("torch", 50), ("cpu", 1000)])
 @precisions
-@pytest.mark.parametrize("tau", [0.01, 0.05, 1.0])
-def test_hubs_on_which_plain_euler_explodes_keep_positive_weights(backend, dtype, tau):
+@pytest.mark.parametrize("tau", [0.01, 1.0])
+def test_hubs_on_which_plain_euler_explodes_keep_positive_weights(backend, steps, dtype, tau):
     graph = undirected(barabasi_albert(3000, 5, seed=0), 3000)
     loss = 3 * torch.rand(3000, dtype=dtype, generator=torch.Generator().manual_seed(0))
     row, col = graph.edge_index
@@ -78,7 +78,7 @@ def test_hubs_on_which_plain_euler_explodes_keep_positive_weights(backend, dtype
         flux = v * torch.where(v > 0, wild[col], wild[row])
         wild = wild + tau * torch.zeros_like(wild).index_add(0, row, flux)
     assert not (wild > 0).all()
-    flow = gradient_flow(graph, loss, steps=1000, tau=tau, beta=0.1, backend=backend)
+    flow = gradient_flow(graph, loss, steps=steps, tau=tau, beta=0.1, backend=backend)
     assert flow.limited_steps > 0
     assert (flow.weights > 0).all()
     assert flow.mass_error < 30 * torch.finfo(dtype).eps

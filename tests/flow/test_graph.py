@@ -1,5 +1,3 @@
-import time
-
 import numpy as np
 import pytest
 import torch
@@ -113,15 +111,3 @@ def test_weights_that_do_not_fit_the_precision_are_refused():
     heavy = undirected([(0, 1), (0, 2)], 3, torch.full((2,), 1.7e308, dtype=torch.float64))
     with pytest.raises(InputError, match="node 0 add up to infinity"):
         _ = heavy.max_strength
-
-
-@pytest.mark.slow
-def test_ten_million_edges_are_built_in_seconds():
-    n, e = 1_000_000, 5_000_000
-    half = torch.randint(0, n, (2, e), generator=torch.Generator().manual_seed(0))
-    both = torch.cat([half, half.flip(0)], dim=1)
-    Graph.from_edge_index(both[:, :0], n)
-    begin = time.perf_counter()
-    graph = Graph.from_edge_index(both, n)
-    assert time.perf_counter() - begin < 3
-    assert graph.num_edges > 9_900_000
