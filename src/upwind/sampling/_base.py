@@ -23,6 +23,10 @@ class Sampler(ABC):
         """The batches of one epoch."""
 
     @abstractmethod
+    def __len__(self) -> int:
+        """How many batches an epoch has."""
+
+    @abstractmethod
     def state_dict(self) -> dict[str, Any]:
         """What makes the epochs to come what they are."""
 

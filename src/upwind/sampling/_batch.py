@@ -17,7 +17,8 @@ class Batch:
     Attributes:
         x: Features, dense or CSR, of shape ``[rows, features]``.
         edge_index: Edges between rows, ``[2, edges]``.
-        edge_weight: What the sampler multiplies messages by, ``[edges]``, or none.
+        edge_weight: What messages are multiplied by, ``[edges]``, or none: the graph's own
+            weight times the sampler's edge norm.
         y: Labels; -1 where there is none.
         n_id: Global id of each row, ascending.
         seeds: Rows that were drawn to be learnt from; the others are their context.
@@ -88,7 +89,7 @@ def whole(data: Data) -> Batch:
     return Batch(
         x=data.x,
         edge_index=data.edge_index,
-        edge_weight=None,
+        edge_weight=data.edge_weight,
         y=data.y,
         n_id=torch.arange(len(mask)),
         seeds=everywhere,

@@ -22,6 +22,10 @@ class Full(Sampler):
         """The one batch, the same object each time: what is derived from it is kept."""
         yield self._batch
 
+    def __len__(self) -> int:
+        """One."""
+        return 1
+
     def state_dict(self) -> dict[str, Any]:
         """Nothing changes."""
         return {}

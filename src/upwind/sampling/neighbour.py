@@ -57,13 +57,19 @@ class Neighbour(Sampler):
             n_id, rank = drawn.n_id.sort()
             row_of = torch.empty_like(rank)
             row_of[rank] = torch.arange(len(rank))
+            weight = self._data.edge_weight
             yield subgraph(
                 self._data,
                 n_id,
                 row_of[drawn.edge_index],
+                edge_weight=None if weight is None else weight[drawn.e_id],
                 seeds=rank < len(seeds),
                 node_norm=torch.full((len(n_id),), 1 / len(seeds)),
             )
+
+    def __len__(self) -> int:
+        """Batches that the training nodes fill."""
+        return -(-len(self._train) // self._size)
 
     def state_dict(self) -> dict[str, Any]:
         """The random states: of the order, and of our sampler where it is the one in use."""

@@ -54,13 +54,16 @@ class Saint(Sampler):
         self._num_nodes = int(data.num_nodes)
         self._roots, self._length, self._steps = batch_size, walk_length, steps_per_epoch
         source, target = data.edge_index.numpy()
-        self._rowptr, self._col, _ = _kernels.compress(source, target, self._num_nodes)
+        self._rowptr, self._col, place = _kernels.compress(source, target, self._num_nodes)
         self._seen = np.zeros(self._num_nodes, np.bool_)
         self._local = np.full(self._num_nodes, -1, np.int64)
         self._random = np.random.default_rng(seed)
         node_norm, edge_norm = self._estimate(coverage)
         self.node_norm = torch.from_numpy(node_norm).float()
         self.edge_norm = torch.from_numpy(edge_norm).float()
+        self._edge_weight = self.edge_norm
+        if data.edge_weight is not None:
+            self._edge_weight = self.edge_norm * data.edge_weight[torch.from_numpy(place)]
 
     def epoch(self) -> Iterator[Batch]:
         """``steps_per_epoch`` subgraphs; every node of one is a seed."""
@@ -73,8 +76,12 @@ class Saint(Sampler):
                 torch.from_numpy(edges),
                 seeds=torch.ones(len(nodes), dtype=torch.bool),
                 node_norm=self.node_norm[n_id],
-                edge_weight=self.edge_norm[torch.from_numpy(slots)],
+                edge_weight=self._edge_weight[torch.from_numpy(slots)],
             )
+
+    def __len__(self) -> int:
+        """Steps per epoch."""
+        return self._steps
 
     def state_dict(self) -> dict[str, Any]:
         """The random state; the norms follow from the seed."""
