@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from upwind.errors import InputError, InputWarning
 
 if TYPE_CHECKING:
+    from upwind.data import concept_shift, covariate_shift, load, long_tail
     from upwind.flow import (
         Flow,
         Graph,
@@ -26,9 +27,13 @@ _HOME = {
     "Flow": "upwind.flow",
     "Graph": "upwind.flow",
     "TAR": "upwind.plugin",
+    "concept_shift": "upwind.data",
+    "covariate_shift": "upwind.data",
     "gibbs": "upwind.flow",
     "gradient_flow": "upwind.flow",
     "harmonic_extension": "upwind.flow",
+    "load": "upwind.data",
+    "long_tail": "upwind.data",
     "reconnect": "upwind.flow",
 }
 
@@ -38,9 +43,13 @@ __all__ = [
     "Graph",
     "InputError",
     "InputWarning",
+    "concept_shift",
+    "covariate_shift",
     "gibbs",
     "gradient_flow",
     "harmonic_extension",
+    "load",
+    "long_tail",
     "reconnect",
 ]
 
