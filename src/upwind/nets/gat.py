@@ -8,6 +8,7 @@ from torch_geometric.nn import GATConv
 
 from upwind.errors import InputError
 from upwind.nets._encoder import Encoder
+from upwind.nets.dropout import Dropout
 from upwind.nets.linear import Linear
 from upwind.sampling import Batch
 
@@ -48,7 +49,7 @@ class GAT(Encoder):
             convolve = GATConv(width, each, heads=heads, dropout=attention_dropout)
             convolve.lin = Linear(width, hidden)  # takes sparse features
             self.convolutions.append(convolve)
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
         self.width = hidden
 
     def forward(self, batch: Batch) -> Tensor:

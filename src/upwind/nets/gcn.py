@@ -6,6 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from upwind.nets._encoder import Encoder
+from upwind.nets.dropout import Dropout
 from upwind.nets.linear import Linear
 from upwind.nets.propagate import gcn_operator
 from upwind.sparse import product
@@ -42,7 +43,7 @@ class GCN(Encoder):
             GCNConv(a, b) for a, b in zip(widths, widths[1:], strict=False)
         )
         self.norms = nn.ModuleList(nn.BatchNorm1d(hidden) for _ in range(layers))
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
         self.width = hidden
 
     def forward(self, batch: Batch) -> Tensor:

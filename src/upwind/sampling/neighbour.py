@@ -26,12 +26,12 @@ class Neighbour(Sampler):
     """Mini-batches of training nodes with sampled neighbourhoods, through PyG's ``NodeLoader``.
 
     Every training node is a seed once an epoch; the loss is the mean over a batch's seeds.
-    ``fanout`` says how many in-neighbours each layer draws without replacement (-1: all).
+    Each of ``layers`` layers draws ``fanout`` in-neighbours without replacement (-1: all).
     PyG's own sampler does the drawing where ``pyg-lib`` is installed, ours where it is not.
     """
 
     name: ClassVar[str] = "neighbour"
-    options: ClassVar[tuple[str, ...]] = ("batch_size", "fanout")
+    options: ClassVar[tuple[str, ...]] = ("batch_size", "fanout", "layers")
 
     def __init__(
         self,
@@ -39,7 +39,8 @@ class Neighbour(Sampler):
         *,
         seed: int,
         batch_size: int = 1024,
-        fanout: tuple[int, ...] = (10, 10, 10),
+        fanout: int = 10,
+        layers: int = 3,
     ) -> None:
         self._data = data
         self._size = batch_size
@@ -47,7 +48,7 @@ class Neighbour(Sampler):
         self._train = (data.train_mask & (data.y >= 0)).nonzero().flatten()
         # The loader sees the structure only: features stay sparse, and rows are taken once.
         bare = Data(edge_index=data.edge_index, num_nodes=data.num_nodes)
-        self._loader = NodeLoader(bare, node_sampler=neighbour_sampler(bare, fanout, seed))
+        self._loader = NodeLoader(bare, node_sampler=neighbour_sampler(bare, (fanout,) * layers, seed))
 
     def epoch(self) -> Iterator[Batch]:
         """Batches of seeds in random order; the last may be smaller."""

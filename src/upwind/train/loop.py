@@ -12,7 +12,6 @@ from torch import Tensor
 from upwind.errors import RunError
 from upwind.methods import row_losses
 from upwind.train import metrics
-from upwind.train.selection import RULES
 from upwind.train.session import Session
 
 Record = dict[str, Any]
@@ -53,8 +52,8 @@ def train(session: Session, after_epoch: Callable[[Record], None]) -> None:
 
         logits = predict(session)
         scores = evaluate(session, logits)
-        if (decider := scores.get(RULES["ood_val"])) is not None:
-            session.scheduler.step(decider["loss"])
+        if session.scheduler:
+            session.scheduler.step(scores["val"]["loss"])
         if session.best.offer(epoch, scores):
             session.best_model = copy.deepcopy(model.state_dict())
         weights = method.node_weights()

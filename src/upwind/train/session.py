@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 from torch import nn
+from torch.optim.lr_scheduler import ReduceLROnPlateau
 from torch_geometric.data import Data
 
 from upwind import methods, nets, sampling
@@ -52,10 +53,12 @@ class Session:
         self.method = methods.build(config.options)
         self.method.on_start(self.model, self.data)
         self.method.to(self.device)
-        self.optimiser = torch.optim.Adam(_groups(self.model, self.method, config), lr=config.lr)
-        self.scheduler = torch.optim.lr_scheduler.ReduceLROnPlateau(
-            self.optimiser, factor=0.5, patience=100 if config.schedule == "plateau" else 10**9
+        self.optimiser = torch.optim.Adam(
+            _groups(self.model, self.method, config), lr=config.lr, fused=True
         )
+        self.scheduler: ReduceLROnPlateau | None = None
+        if config.schedule == "plateau":
+            self.scheduler = ReduceLROnPlateau(self.optimiser, factor=0.5, patience=100)
         randomness.seed_everything(config.seed)
 
         self.epoch = 0
@@ -72,7 +75,7 @@ class Session:
             "model": self.model.state_dict(),
             "method": self.method.state_dict(),
             "optimiser": self.optimiser.state_dict(),
-            "scheduler": self.scheduler.state_dict(),
+            "scheduler": self.scheduler and self.scheduler.state_dict(),
             "sampler": self.sampler.state_dict(),
             "weight_log": self.weight_log.state_dict(),
             "random": randomness.random_state(),
@@ -86,7 +89,8 @@ class Session:
         self.model.load_state_dict(state["model"])
         self.method.load_state_dict(state["method"])
         self.optimiser.load_state_dict(state["optimiser"])
-        self.scheduler.load_state_dict(state["scheduler"])
+        if self.scheduler:
+            self.scheduler.load_state_dict(state["scheduler"])
         self.sampler.load_state_dict(state["sampler"])
         self.weight_log.load_state_dict(state["weight_log"])
         randomness.restore(state["random"])
