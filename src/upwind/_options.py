@@ -40,7 +40,7 @@ def _read(text: str, kind: Any, where: str) -> Any:
             return None
         if choice is bool and text.lower() in ("true", "false"):
             return text.lower() == "true"
-        if choice is str or isinstance(choice, str) and choice == text:
+        if choice is str or (isinstance(choice, str) and choice == text):
             return text
         if choice in (int, float):
             try:

@@ -3,24 +3,15 @@
 import difflib
 from collections.abc import Iterator
 from inspect import isabstract
-from typing import Protocol, TypeVar
+from typing import Any
 
 from upwind.errors import InputError
 
 
-class Named(Protocol):
-    """A class with a name."""
-
-    name: str
-
-
-T = TypeVar("T", bound=Named)
-
-
-def members(base: type[T]) -> dict[str, type[T]]:
+def members(base: Any) -> dict[str, Any]:
     """Every concrete subclass, by name."""
 
-    def descend(kind: type[T]) -> Iterator[type[T]]:
+    def descend(kind: Any) -> Iterator[Any]:
         for child in kind.__subclasses__():
             yield child
             yield from descend(child)
@@ -28,7 +19,7 @@ def members(base: type[T]) -> dict[str, type[T]]:
     return {kind.name: kind for kind in descend(base) if not isabstract(kind)}
 
 
-def find(base: type[T], name: str, what: str) -> type[T]:
+def find(base: Any, name: str, what: str) -> Any:
     """The subclass of this name; an unknown name is answered with the nearest there are."""
     known = members(base)
     if name in known:

@@ -61,7 +61,7 @@ class _Product(torch.autograd.Function):
         return out
 
     @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple[None, Tensor]:  # type: ignore[override]
+    def backward(ctx: Any, gradient: Tensor) -> tuple[None, Tensor]:
         (matrix,) = ctx.saved_tensors
         if matrix.is_cuda:
             return None, matrix.t() @ gradient

@@ -34,14 +34,14 @@ class Method(nn.Module, ABC):
         Options: Frozen dataclass of its options, each with default and published search space.
         needs: What the data must have; ``"environments"`` is two or more training environments.
         published: Options that a publication chose, by ``"data set/shift"`` or ``"data set"``.
-        training: Fields of the training configuration that the method's publication changes.
+        recipe: Fields of the training configuration that the method's publication changes.
     """
 
     name: ClassVar[str]
     Options: ClassVar[type]
     needs: ClassVar[frozenset[str]] = frozenset()
     published: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
-    training: ClassVar[Mapping[str, Any]] = {}
+    recipe: ClassVar[Mapping[str, Any]] = {}
 
     def __init__(self, options: Any) -> None:
         super().__init__()
@@ -123,7 +123,8 @@ def get(name: str) -> type[Method]:
     >>> get("erm").__name__
     'ERM'
     """
-    return find(Method, name, "method")
+    kind: type[Method] = find(Method, name, "method")
+    return kind
 
 
 def names() -> list[str]:
@@ -162,7 +163,7 @@ def resolve(spec: str, source: str, shift: str | None) -> dict[str, dict[str, An
 def build(options: Mapping[str, Mapping[str, Any]]) -> Method:
     """The method with these resolved options, the last part innermost."""
     built: Method | None = None
-    for name, values in reversed(options.items()):
+    for name, values in reversed(list(options.items())):
         kind = get(name)
         chosen = kind.Options(**values)
         if issubclass(kind, Synthesiser):

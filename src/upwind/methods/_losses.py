@@ -14,7 +14,5 @@ def row_losses(logits: Tensor, y: Tensor) -> Tensor:
     [0.6931471824645996]
     """
     if logits.shape[1] == 1:
-        return binary_cross_entropy_with_logits(
-            logits[:, 0], y.to(logits.dtype), reduction="none"
-        )
+        return binary_cross_entropy_with_logits(logits[:, 0], y.to(logits.dtype), reduction="none")
     return cross_entropy(logits, y, reduction="none")

@@ -29,7 +29,8 @@ class Encoder(nn.Module, ABC):
 
 def get(name: str) -> type[Encoder]:
     """The encoder of this name."""
-    return find(Encoder, name, "backbone")
+    kind: type[Encoder] = find(Encoder, name, "backbone")
+    return kind
 
 
 def names() -> list[str]:

@@ -37,12 +37,12 @@ class Dropout(nn.Module):
 class _Dropout(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor, p: float) -> Tensor:
-        key = torch.randint(-(2**63), 2**63 - 1, ()).numpy().astype(np.uint64)
+        key = np.uint64(int(torch.randint(2**63 - 1, ())))
         ctx.key, ctx.p = key, p
         return _apply(x, key, p)
 
     @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:  # type: ignore[override]
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
         return _apply(gradient, ctx.key, ctx.p), None
 
 

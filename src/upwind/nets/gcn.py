@@ -1,5 +1,6 @@
 """The benchmark's graph convolutional network."""
 
+from itertools import pairwise
 from typing import ClassVar, final
 
 import torch
@@ -9,8 +10,8 @@ from upwind.nets._encoder import Encoder
 from upwind.nets.dropout import Dropout
 from upwind.nets.linear import Linear
 from upwind.nets.propagate import gcn_operator
-from upwind.sparse import product
 from upwind.sampling import Batch
+from upwind.sparse import product
 
 
 @final
@@ -39,9 +40,7 @@ class GCN(Encoder):
     ) -> None:
         super().__init__()
         widths = [in_channels, *[hidden] * layers]
-        self.convolutions = nn.ModuleList(
-            GCNConv(a, b) for a, b in zip(widths, widths[1:], strict=False)
-        )
+        self.convolutions = nn.ModuleList(GCNConv(a, b) for a, b in pairwise(widths))
         self.norms = nn.ModuleList(nn.BatchNorm1d(hidden) for _ in range(layers))
         self.dropout = Dropout(dropout)
         self.width = hidden

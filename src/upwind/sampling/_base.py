@@ -37,7 +37,8 @@ class Sampler(ABC):
 
 def get(name: str) -> type[Sampler]:
     """The sampler of this name."""
-    return find(Sampler, name, "sampler")
+    kind: type[Sampler] = find(Sampler, name, "sampler")
+    return kind
 
 
 def names() -> list[str]:

@@ -52,7 +52,8 @@ class Batch:
         if self.x.device == device:
             return self
         if str(device) not in self.memo:
-            parts = {k: v.to(device) for k, v in vars(self).items() if isinstance(v, Tensor)}
+            tensors = {k: v for k, v in vars(self).items() if isinstance(v, Tensor)}
+            parts: dict[str, Any] = {k: v.to(device) for k, v in tensors.items()}
             self.memo[str(device)] = replace(self, **parts, memo={})
         there: Batch = self.memo[str(device)]
         return there

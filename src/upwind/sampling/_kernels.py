@@ -84,9 +84,7 @@ def induce(rowptr: Ints, col: Ints, nodes: Ints, local: Ints) -> tuple[Ints, Int
 
 
 @njit(cache=True, nogil=True)
-def pick(
-    rowptr: Ints, degree_limit: int, nodes: Ints, draws: Floats
-) -> tuple[Ints, Ints]:
+def pick(rowptr: Ints, degree_limit: int, nodes: Ints, draws: Floats) -> tuple[Ints, Ints]:
     """At most ``degree_limit`` distinct slots of every node's row, and the row of each.
 
     Robert Floyd's algorithm: uniform over the subsets, from ``degree_limit`` draws a row.

@@ -48,7 +48,9 @@ class Neighbour(Sampler):
         self._train = (data.train_mask & (data.y >= 0)).nonzero().flatten()
         # The loader sees the structure only: features stay sparse, and rows are taken once.
         bare = Data(edge_index=data.edge_index, num_nodes=data.num_nodes)
-        self._loader = NodeLoader(bare, node_sampler=neighbour_sampler(bare, (fanout,) * layers, seed))
+        self._loader = NodeLoader(
+            bare, node_sampler=neighbour_sampler(bare, (fanout,) * layers, seed)
+        )
 
     def epoch(self) -> Iterator[Batch]:
         """Batches of seeds in random order; the last may be smaller."""

@@ -82,8 +82,10 @@ RECIPES: dict[str, dict[str, Any]] = {
 
 # Asked by a person, used to find the data.
 DATA_FIELDS = ("source", "shift", "domain", "split_seed", "balance", "ratio")
-_POSITIVE = ("hidden", "layers", "heads", "batch_size", "walk_length", "steps_per_epoch")
-_POSITIVE += ("coverage", "epochs", "threads")
+_POSITIVE = (
+    *("hidden", "layers", "heads", "epochs", "threads"),
+    *("batch_size", "walk_length", "steps_per_epoch", "coverage"),
+)
 _CHOICES = {
     "decay": ("all", "encoder"),
     "schedule": ("constant", "plateau"),
@@ -115,7 +117,7 @@ def resolve(asked: Mapping[str, Any], data: "Data") -> Config:
     options = methods.resolve(spec, data.name, data.shift)
     settings = {**RECIPES.get(data.name, {})}
     for name in options:
-        settings.update(methods.get(name).training)
+        settings.update(methods.get(name).recipe)
     settings.update(asked)
     config = Config(**{**settings, "method": "+".join(options), "options": options})
     _check(config)

@@ -57,7 +57,7 @@ def roc_auc(y: Tensor, score: Tensor) -> float:
     negatives = len(y) - positives
     if positives == 0 or negatives == 0:
         return math.nan
-    _, place, count = score.unique(return_inverse=True, return_counts=True)
+    _, place, count = torch.unique(score, return_inverse=True, return_counts=True)
     last = count.cumsum(0).double()
     middle = last - (count - 1) / 2  # the mean rank of each group of ties
     ranks = middle[place][y == 1].sum()

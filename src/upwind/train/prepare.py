@@ -16,8 +16,8 @@ def prepare(data: Data, *, row_normalise: bool) -> Data:
     """A copy whose features are CSR where they are wide and mostly zero, and scaled if asked."""
     x = data.x
     if x.layout == torch.strided and x.shape[1] > _WIDE:
-        if int(x.count_nonzero()) < _SPARSE_BELOW * x.numel():
-            x = x.to_sparse_csr()
+        mostly_zero = int(x.count_nonzero()) < _SPARSE_BELOW * x.numel()
+        x = x.to_sparse_csr() if mostly_zero else x
     if row_normalise:
         x = _scale_rows(x)
     prepared = copy.copy(data)

@@ -36,9 +36,9 @@ class Session:
         self.device = torch.device(config.device)
         check(config, self.data)
 
-        kind = sampling.get(config.sampler)
+        kind: Any = sampling.get(config.sampler)  # each takes its own options
         options = {name: getattr(config, name) for name in kind.options}
-        self.sampler = kind(self.data, seed=config.seed, **options)
+        self.sampler: sampling.Sampler = kind(self.data, seed=config.seed, **options)
         self.whole = sampling.whole(self.data).to(self.device)
         self.splits = {
             name: (self.data[f"{name}_mask"] & (self.data.y >= 0)).to(self.device)

@@ -41,9 +41,7 @@ class WeightLog:
             "effective_share": float(w.sum() ** 2 / (w.square().sum() * len(w))),
             "largest": float(w.max()),
             "smallest": float(w.min()),
-            "share": {
-                name: _shares(group, w / w.sum()) for name, group in self._groups.items()
-            },
+            "share": {name: _shares(group, w / w.sum()) for name, group in self._groups.items()},
         }
 
     def state_dict(self) -> dict[str, Any]:
@@ -57,9 +55,7 @@ class WeightLog:
 
 def _shares(group: Tensor, share: Tensor) -> dict[str, list[float]]:
     """Per group id (as text): share of the weight, share of the nodes."""
-    ids, place = group.unique(return_inverse=True)
+    ids, place = torch.unique(group, return_inverse=True)
     weight = place.bincount(share, minlength=len(ids))
     nodes = place.bincount(minlength=len(ids)) / len(group)
-    return {
-        str(int(i)): [float(w), float(n)] for i, w, n in zip(ids, weight, nodes, strict=True)
-    }
+    return {str(int(i)): [float(w), float(n)] for i, w, n in zip(ids, weight, nodes, strict=True)}
