@@ -4,6 +4,7 @@ torch's own CSR product gives no gradient that is both right and sparse here; th
 are the product and its transpose, and both read the same CSR.
 """
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,11 @@ import torch
 from numba import njit
 from numpy.typing import NDArray
 from torch import Tensor
+
+with warnings.catch_warnings():
+    # torch says once a process that CSR is in beta: that is no news to a user, so it says it here.
+    warnings.simplefilter("ignore")
+    torch.sparse_csr_tensor([0], [], [], size=(0, 0), check_invariants=False)
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float32]

@@ -22,6 +22,7 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
+from upwind.data import PARTS
 from upwind.errors import InputError
 from upwind.runs import files
 from upwind.train import Config
@@ -106,7 +107,6 @@ def identity(config: Config, data: Mapping[str, Any]) -> str:
 
 def facts(data: Data) -> dict[str, Any]:
     """What a record says of its data."""
-    parts = ("train", "id_val", "id_test", "val", "test")
     return {
         "name": data.name,
         "shift": data.shift,
@@ -117,15 +117,15 @@ def facts(data: Data) -> dict[str, Any]:
         "environments": int(data.num_envs),
         "metric": data.metric,
         "label_names": list(data.label_names),
-        "parts": {part: int(data[f"{part}_mask"].sum()) for part in parts},
+        "parts": {part: int(data[f"{part}_mask"].sum()) for part in PARTS},
         "sha256": _fingerprint(data),
     }
 
 
 def _fingerprint(data: Data) -> str:
     digest = hashlib.sha256()
-    for _name, value in sorted(data.items()):
-        if isinstance(value, Tensor):
+    for name in ("x", "edge_index", "edge_weight", "y", *(f"{p}_mask" for p in PARTS), "env_id"):
+        if (value := getattr(data, name, None)) is not None:
             for part in _dense_parts(value):
                 digest.update(f"{part.dtype}{tuple(part.shape)}".encode())
                 digest.update(part.contiguous().numpy().tobytes())

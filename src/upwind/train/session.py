@@ -10,14 +10,13 @@ from torch.optim.lr_scheduler import ReduceLROnPlateau
 from torch_geometric.data import Data
 
 from upwind import methods, nets, sampling
+from upwind.data import PARTS
 from upwind.errors import InputError
 from upwind.train import randomness
 from upwind.train.config import Config
 from upwind.train.prepare import prepare
 from upwind.train.selection import RULES, Best
 from upwind.train.weights import WeightLog
-
-SPLITS = ("train", "id_val", "id_test", "val", "test")
 
 
 class Session:
@@ -42,7 +41,7 @@ class Session:
         self.whole = sampling.whole(self.data).to(self.device)
         self.splits = {
             name: (self.data[f"{name}_mask"] & (self.data.y >= 0)).to(self.device)
-            for name in SPLITS
+            for name in PARTS
             if bool((self.data[f"{name}_mask"] & (self.data.y >= 0)).any())
         }
 
