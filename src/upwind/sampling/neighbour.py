@@ -141,6 +141,10 @@ class CompiledSampler(BaseSampler):  # type: ignore[misc]  # PyG ships no types
             metadata=(index.input_id, index.time),
         )
 
+    def sample_from_edges(self, index: object, neg_sampling: object = None) -> SamplerOutput:
+        """Node classifiers start from nodes."""
+        raise NotImplementedError("this sampler starts from nodes, not from edges")
+
     @property
     def edge_permutation(self) -> None:
         """Edges are already numbered as in ``edge_index``."""
