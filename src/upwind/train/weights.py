@@ -57,5 +57,5 @@ def _shares(group: Tensor, share: Tensor) -> dict[str, list[float]]:
     """Per group id (as text): share of the weight, share of the nodes."""
     ids, place = torch.unique(group, return_inverse=True)
     weight = place.bincount(share, minlength=len(ids))
-    nodes = place.bincount(minlength=len(ids)) / len(group)
+    nodes = place.bincount(minlength=len(ids)).double() / len(group)
     return {str(int(i)): [float(w), float(n)] for i, w, n in zip(ids, weight, nodes, strict=True)}
