@@ -9,15 +9,19 @@ import typer
 
 from upwind.train.config import Config
 
+SETTINGS = tuple(field.name for field in fields(Config) if field.name not in ("source", "options"))
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def with_settings(*, without: Iterable[str] = ()) -> Callable[[F], F]:
-    """Give a command one option per field of `Config`; they reach it as ``**settings``.
+def with_settings(
+    *, only: Iterable[str] = SETTINGS, without: Iterable[str] = ()
+) -> Callable[[F], F]:
+    """Give a command one option per setting; they reach it as ``**settings``.
 
     What a person does not give is None: `upwind.train.resolve` fills it in.
     """
-    hidden = {"source", "options", *without}
+    wanted = set(only) - set(without)
     kinds = get_type_hints(Config)
     extra = [
         inspect.Parameter(
@@ -30,7 +34,7 @@ def with_settings(*, without: Iterable[str] = ()) -> Callable[[F], F]:
             ],
         )
         for field in fields(Config)
-        if field.name not in hidden
+        if field.name in wanted
     ]
 
     def decorate(command: F) -> F:

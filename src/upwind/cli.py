@@ -5,6 +5,7 @@ Exit codes: 0 fine, 1 a run failed, 2 input that cannot be used, 130 interrupted
 """
 
 import sys
+import warnings
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,7 +13,8 @@ import typer
 
 from upwind import __version__
 from upwind._settings import with_settings
-from upwind.errors import InputError, RunError
+from upwind.errors import InputError, InputWarning, RunError
+from upwind.train.config import TABLE_FIELDS
 
 app = typer.Typer(
     name="upwind",
@@ -45,6 +47,62 @@ def _options(
     ] = False,
 ) -> None:
     """Train node classifiers that hold up when the graph changes."""
+
+
+@app.command()
+def datasets(
+    source: Annotated[
+        str | None, typer.Argument(help="A data set's name, or a graph of your own.")
+    ] = None,
+    shift: Annotated[str | None, typer.Option(help="covariate, concept or none.")] = None,
+    domain: Annotated[
+        str | None, typer.Option(help="Shift by this: a column, degree, word or pagerank.")
+    ] = None,
+    data: Annotated[
+        Path | None, typer.Option(help="A folder of raw files in PyG's layout, or UPWIND_DATA.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of the split.")] = None,
+    balance: Annotated[bool, typer.Option("--balance", help="Repair an empty part.")] = False,
+    ratio: Annotated[float, typer.Option(help="Imbalance of a long-tailed set.")] = 100.0,
+    edges: Annotated[Path | None, typer.Option(help="Edge table, for a node table.")] = None,
+    id: Annotated[str | None, typer.Option(help="Column of node ids.")] = None,
+    label: Annotated[str | None, typer.Option(help="Column of labels.")] = None,
+    split: Annotated[str | None, typer.Option(help="Column of parts of the split.")] = None,
+    features: Annotated[str | None, typer.Option(help="Columns of features: a,b,c.")] = None,
+    start: Annotated[str | None, typer.Option(help="Column where edges start.")] = None,
+    end: Annotated[str | None, typer.Option(help="Column where edges end.")] = None,
+    weight: Annotated[str | None, typer.Option(help="Column of edge weights.")] = None,
+    picture: Annotated[Path | None, typer.Option(help="Where to save the picture.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON document, no tables.")] = False,
+) -> None:
+    """List the data sets, or show one: its split, and how strong its shift is."""
+    from upwind.data import list_data_sets, show_data_set
+
+    if source is None:
+        list_data_sets(as_json)
+        return
+    columns = {
+        "id": id,
+        "label": label,
+        "split": split,
+        "features": features.split(",") if features else None,
+        "start": start,
+        "end": end,
+        "weight": weight,
+    }
+    show_data_set(
+        source,
+        picture=picture,
+        as_json=as_json,
+        shift=shift,
+        domain=domain,
+        seed=seed,
+        root=data,
+        balance=balance,
+        ratio=ratio,
+        edges=edges,
+        **{name: column for name, column in columns.items() if column},
+    )
 
 
 @app.command()
@@ -113,25 +171,26 @@ def compare(
 
 
 @app.command()
+@with_settings(only=[*TABLE_FIELDS, "backbone"])
 def predict(
     run: RunFolder,
     source: Source,
     out: Annotated[Path, typer.Option(help="Where to: .parquet or .csv.")] = Path(
         "predictions.parquet"
     ),
-    backbone: Annotated[
-        str | None, typer.Option(help="Import this module of the run's author.")
-    ] = None,
     json: Json = False,
+    **settings: Any,
 ) -> None:
     """Write what a run's model says of every node of a graph."""
     from upwind import _terminal as terminal
-    from upwind.data import load
     from upwind.runs import Run
     from upwind.runs.predict import predict as predict_with
     from upwind.runs.predict import save
+    from upwind.train import load_data
 
-    columns = predict_with(Run(run), load(source), backbone=backbone)
+    model, asked = Run(run), _asked(source, settings)
+    data = load_data(asked, label_names=model.data["label_names"])
+    columns = predict_with(model, data, backbone=settings["backbone"])
     save(columns, out)
     count = len(columns["node"])
     if json:
@@ -283,8 +342,15 @@ def _say_comparison(comparison: Any, problems: list[str], json: bool) -> None:
     print(comparison.path)
 
 
+def _say_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
+    """Ours in a sentence; of others nothing that a user could act on."""
+    if issubclass(category, InputWarning):
+        print(f"upwind: {message}", file=sys.stderr)
+
+
 def main() -> None:
     """Run the command line; what goes wrong ends it with one sentence and a code."""
+    warnings.showwarning = _say_warning
     try:
         app()
     except (InputError, RunError) as error:

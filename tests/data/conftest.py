@@ -27,3 +27,17 @@ def raw_root(shared: Path) -> Path:
 def reference(shared: Path):
     """Reads an npz of the reference, e.g. ``splits/webkb_concept``."""
     return lambda name: np.load(shared / "reference" / f"{name}.npz", allow_pickle=False)
+
+
+@pytest.fixture
+def fields():
+    """The arrays of a sound graph: two triangles joined by an edge, split and labelled."""
+    pairs = np.array([[0, 1], [1, 2], [0, 2], [3, 4], [4, 5], [3, 5], [2, 3]])
+    arrays = {
+        "x": np.arange(12, dtype=np.float32).reshape(6, 2),
+        "edge_index": np.concatenate([pairs, pairs[:, ::-1]]).T.copy(),
+        "y": np.array([0, 1, 0, 1, 0, 1]),
+    }
+    for part, nodes in {"train": [0, 1], "val": [2, 3], "test": [4, 5]}.items():
+        arrays[f"{part}_mask"] = np.isin(np.arange(6), nodes)
+    return arrays

@@ -62,11 +62,7 @@ class DataSet:
 
 
 def _citation(name: str) -> Callable[[RawFiles], Data]:
-    def read(raw: RawFiles) -> Data:
-        with raw.npz(name) as file:
-            return citation(file)
-
-    return read
+    return lambda raw: citation(raw.npz(name))
 
 
 def _planetoid(name: str) -> Callable[[RawFiles], Data]:

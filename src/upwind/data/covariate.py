@@ -37,7 +37,8 @@ def covariate_shift(
         descending: Train on the largest values instead of the smallest.
         balance: Where the published cuts leave a part empty, cut at the domain ends *nearest* to
             60 % and 80 % instead; if only one domain is left for validation and test, each gets
-            half of it. Without it an empty part is an error.
+            half of it, and no ID part takes more than a sixth of the first part. Without it an
+            empty part is an error.
 
     Returns:
         A copy of the graph with the five masks, ``env_id`` and ``domain_id``.
@@ -64,6 +65,8 @@ def covariate_shift(
     )
     rng = seed if isinstance(seed, random.Random) else random.Random(seed)
     size = int(len(nodes) * 0.1)
+    if balance:  # a training part that came out short gives no more than a third of itself
+        size = min(size, cuts.first // 6)
     if size == 0 or cuts.first <= 2 * size:
         raise InputError(
             f"covariate shift by {name}: {cuts.first} of {len(nodes)} labelled nodes are left for "
@@ -73,10 +76,9 @@ def covariate_shift(
     parts = cut_pool(nodes[: cuts.first], size, rng)
     parts |= {"val": nodes[cuts.first : cuts.second], "test": nodes[cuts.second :]}
 
-    in_order = np.sort(_ranks(nodes, data.num_nodes)[parts["train"]])
-    train = nodes[in_order]
+    train = nodes[np.isin(nodes, parts["train"])]
     env_id = np.full(data.num_nodes, -1)
-    env_id[train] = _environments(domains.id[train], at_most=10)
+    env_id[train] = environments(domains.id[train], at_most=10)
     return with_split(data, parts, env_id, shift="covariate", domains=domains)
 
 
@@ -113,13 +115,7 @@ def covariate_cuts(sorted_ids: Ids, *, balance: bool) -> Cuts:
     return Cuts(first, second)
 
 
-def _ranks(order: Ids, n: int) -> Ids:
-    ranks = np.full(n, -1)
-    ranks[order] = np.arange(len(order))
-    return ranks
-
-
-def _environments(ids: Ids, at_most: int) -> Ids:
+def environments(ids: Ids, at_most: int) -> Ids:
     """Consecutive environments of about equal size that end where a domain ends."""
     size = len(ids) // at_most
     env = np.empty(len(ids), dtype=np.int64)

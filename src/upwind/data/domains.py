@@ -64,7 +64,7 @@ def _said(value: np.generic) -> str:
 
 
 def _values(data: Data, name: str) -> NDArray[Any]:
-    own = data.get(name) if isinstance(data, Data) else None
+    own = getattr(data, name, None)
     if own is not None:
         if not isinstance(own, torch.Tensor | np.ndarray | Sequence) or isinstance(own, str):
             raise InputError(f"domain {name!r} is not an attribute with one value a node.")

@@ -127,7 +127,7 @@ def _copy(
     answer: http.client.HTTPResponse, file: IO[bytes], have: int, total: int | None, name: str
 ) -> None:
     with _progress(name, have, total) as bar:
-        while chunk := answer.read(CHUNK):
+        while chunk := answer.read1(CHUNK):
             file.write(chunk)
             have += len(chunk)
             bar.update(bar.task_ids[0], completed=have)

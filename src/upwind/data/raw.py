@@ -2,15 +2,15 @@
 
 import hashlib
 import os
-import zipfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
-import numpy as np
 import pooch
+from numpy.typing import NDArray
 
+from upwind.data.arrays import read_arrays
 from upwind.data.download import fetch
 from upwind.data.sources import Source, source
 from upwind.errors import InputError
@@ -74,14 +74,6 @@ class RawFiles:
             )
         return content
 
-    @contextmanager
-    def npz(self, name: str) -> Iterator[np.lib.npyio.NpzFile]:
+    def npz(self, name: str) -> dict[str, NDArray[Any]]:
         """The arrays of an npz file; a pickle in it is refused."""
-        path = self.path(name)
-        try:
-            with np.load(path, allow_pickle=False) as file:
-                yield file
-        except (zipfile.BadZipFile, ValueError, KeyError, EOFError, OSError) as error:
-            raise InputError(
-                f"{path} cannot be read as npz ({error}); it may be truncated: replace it."
-            ) from error
+        return read_arrays(self.path(name))

@@ -1,10 +1,20 @@
 """Feature matrices that stay sparse: between SciPy's CSR and torch's."""
 
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import numpy as np
 import scipy.sparse as sp
 import torch
+
+
+@contextmanager
+def no_beta_warning() -> Iterator[None]:
+    """Torch says once a process that CSR is in beta; that is no news to the user."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Sparse CSR tensor support")
+        yield
 
 
 def to_torch(matrix: sp.csr_array) -> torch.Tensor:
@@ -14,9 +24,7 @@ def to_torch(matrix: sp.csr_array) -> torch.Tensor:
     [[0.0, 2.0], [0.0, 0.0]]
     """
     matrix.sort_indices()
-    with warnings.catch_warnings():
-        # torch says once a process that CSR is in beta; that is no news to the user.
-        warnings.filterwarnings("ignore", message="Sparse CSR tensor support")
+    with no_beta_warning():
         return torch.sparse_csr_tensor(
             torch.from_numpy(matrix.indptr.astype(np.int64)),
             torch.from_numpy(matrix.indices.astype(np.int64)),

@@ -67,6 +67,14 @@ def sorted_nodes(data: Data, domain_id: Ids, descending: bool) -> Ids:
     return order[::-1].copy() if descending else order
 
 
+def renumbered(env_id: Ids) -> Ids:
+    """The same environments, numbered without gaps, so that none is empty."""
+    present = np.unique(env_id[env_id >= 0])
+    numbers = np.full(env_id.shape, -1)
+    numbers[env_id >= 0] = np.searchsorted(present, env_id[env_id >= 0])
+    return numbers
+
+
 def with_split(
     data: Data,
     parts: Mapping[str, Ids],
@@ -131,12 +139,4 @@ def random_split(data: Data, *, seed: int = SEED, domains: Domains | None = None
     }
     env_id = np.full(data.num_nodes, -1)
     env_id[parts["train"]] = torch.randint(0, 9, (first,), generator=draws).numpy()
-    return with_split(data, parts, _renumbered(env_id), shift="none", domains=domains)
-
-
-def _renumbered(env_id: Ids) -> Ids:
-    """The same environments, numbered without gaps, so that none is empty."""
-    present = np.unique(env_id[env_id >= 0])
-    numbers = np.full(env_id.shape, -1)
-    numbers[env_id >= 0] = np.searchsorted(present, env_id[env_id >= 0])
-    return numbers
+    return with_split(data, parts, renumbered(env_id), shift="none", domains=domains)

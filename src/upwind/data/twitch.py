@@ -17,10 +17,10 @@ def twitch(raw: RawFiles) -> Data:
     features, labels, edges, languages = [], [], [], []
     offset = 0
     for name in LANGUAGES:
-        with raw.npz(f"Twitch/{name}/raw/{name}.npz") as file:
-            features.append(file["features"].astype(np.float32))
-            labels.append(file["target"].astype(np.int64))
-            edges.append(file["edges"].astype(np.int64) + offset)
+        file = raw.npz(f"Twitch/{name}/raw/{name}.npz")
+        features.append(file["features"].astype(np.float32))
+        labels.append(file["target"].astype(np.int64))
+        edges.append(file["edges"].astype(np.int64) + offset)
         languages += [name] * len(labels[-1])
         offset += len(labels[-1])
     return Data(

@@ -52,7 +52,7 @@ def predict(
     confidence, label = probability.max(1)
     names = np.array(trained["label_names"])
     columns = {
-        "node": np.arange(len(label)),
+        "node": np.array(getattr(data, "node_names", None) or range(len(label))),
         "label": names[label.numpy()],
         "confidence": confidence.numpy(),
     }

@@ -26,6 +26,7 @@ from upwind.data import PARTS
 from upwind.errors import InputError
 from upwind.runs import files
 from upwind.train import Config
+from upwind.train.config import DATA_FIELDS
 
 
 @final
@@ -99,9 +100,8 @@ def identity(config: Config, data: Mapping[str, Any]) -> str:
 
     Where the data came from is not part of it: the same graph from another path is the same.
     """
-    settings = dataclasses.asdict(config)
-    settings["source"] = data["name"]
-    text = json.dumps([settings, data["sha256"]], sort_keys=True)
+    settings = {k: v for k, v in dataclasses.asdict(config).items() if k not in DATA_FIELDS}
+    text = json.dumps([settings, data["name"], data["shift"], data["sha256"]], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 

@@ -23,12 +23,21 @@ class Config:
     100
     """
 
-    source: str = option("", "A data set's name, or a graph of your own: .npz, .pt, or a folder.")
+    source: str = option("", "A data set's name, or a graph of your own.")
+    data: str | None = option(None, "A folder of raw files in PyG's layout, or UPWIND_DATA.")
     shift: str | None = option(None, "How test differs from training: covariate, concept, none.")
     domain: str | None = option(None, "What the shift is along, such as degree.")
     split_seed: int | None = option(None, "Seed of the split; the benchmark's by default.")
     balance: bool = option(False, "Cut covariate domains so that no part is left empty.")
     ratio: float = option(100.0, "Long tail: size of the largest training class over the rarest.")
+    edges: str | None = option(None, "Edge table, for a node table.")
+    id: str | None = option(None, "Column of node ids.")
+    label: str | None = option(None, "Column of labels.")
+    split: str | None = option(None, "Column of parts of the split.")
+    features: str | None = option(None, "Columns of features: a,b,c.")
+    start: str | None = option(None, "Column where edges start.")
+    end: str | None = option(None, "Column where edges end.")
+    weight: str | None = option(None, "Column of edge weights.")
 
     method: str = option("erm", "Objective, with its options: tar, or tar:tau=0.01:restart=false.")
     options: dict[str, dict[str, Any]] = dataclasses.field(default_factory=dict)
@@ -80,8 +89,10 @@ RECIPES: dict[str, dict[str, Any]] = {
     "pubmed_lt": _LONG_TAIL,
 }
 
-# Asked by a person, used to find the data.
-DATA_FIELDS = ("source", "shift", "domain", "split_seed", "balance", "ratio")
+# How the data is found; what it then is, its fingerprint says.
+TABLE_FIELDS = ("data", "edges", "id", "label", "split", "features", "start", "end", "weight")
+DATA_FIELDS = ("source", "shift", "domain", "split_seed", "balance", "ratio", *TABLE_FIELDS)
+_NAMES_IN_LOAD = {"split_seed": "seed", "data": "root"}
 _POSITIVE = (
     *("hidden", "layers", "heads", "epochs", "threads"),
     *("batch_size", "walk_length", "steps_per_epoch", "coverage"),
@@ -124,15 +135,23 @@ def resolve(asked: Mapping[str, Any], data: "Data") -> Config:
     return config
 
 
-def load_data(config: Config | Mapping[str, Any]) -> "Data":
-    """The data that these settings name."""
+def load_data(
+    settings: Config | Mapping[str, Any], *, label_names: list[str] | None = None
+) -> "Data":
+    """The data that these settings name; with the classes that a model knows, to predict on."""
     from upwind.data import load
 
-    given = dataclasses.asdict(config) if isinstance(config, Config) else config
-    wanted = {name: given[name] for name in DATA_FIELDS if given.get(name) is not None}
-    if "split_seed" in wanted:
-        wanted["seed"] = wanted.pop("split_seed")
-    return load(wanted.pop("source"), **wanted)
+    given = dataclasses.asdict(settings) if isinstance(settings, Config) else settings
+    wanted = {
+        _NAMES_IN_LOAD.get(name, name): given[name]
+        for name in DATA_FIELDS
+        if given.get(name) is not None
+    }
+    if "features" in wanted:
+        wanted["features"] = wanted["features"].split(",")
+    if label_names is not None:
+        wanted |= {"training": False, "label_names": label_names}
+    return load(**wanted)
 
 
 def _check(config: Config) -> None:

@@ -1,0 +1,144 @@
+"""From the arrays of a file, whatever their types, to a graph."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+import torch
+from numpy.typing import NDArray
+from torch_geometric.data import Data
+
+from upwind.data.defects import Defect, Findings, node_name
+from upwind.data.sparse import to_scipy, to_torch
+from upwind.data.split import PARTS
+from upwind.errors import InputError
+
+MASKS = tuple(f"{part}_mask" for part in PARTS)
+
+
+def assemble(
+    fields: Mapping[str, Any], label_names: Sequence[str] | None = None
+) -> tuple[Data, list[Defect]]:
+    """A graph with the types that upwind works with; what fits no type is an `InputError`.
+
+    Args:
+        fields: Arrays by name: ``x`` (dense, or a SciPy matrix), ``edge_index``, ``edge_weight``,
+            ``y`` (whole numbers or strings), the five masks, ``env_id``, ``node_names``,
+            ``label_names`` and any other, which is kept as it is, to serve as a domain.
+        label_names: The classes that a model knows, in its order; by default those of the file.
+
+    >>> data, _ = assemble({"x": np.eye(3), "y": ["b", None, "a"]})
+    >>> data.y.tolist(), data.label_names
+    ([1, -1, 0], ['a', 'b'])
+    """
+    data = Data()
+    for name, value in fields.items():
+        if value is None or name in ("y", "label_names", "node_names"):
+            continue
+        if name == "x":
+            data.x = _features(value)
+        elif name == "edge_index":
+            data.edge_index = _tensor(name, value, torch.int64, "iu")
+        elif name == "edge_weight":
+            data.edge_weight = _tensor(name, value, torch.float32, "iuf")
+        elif name in MASKS:
+            data[name] = _tensor(name, value, torch.bool, "biu")
+        elif name == "env_id":
+            data.env_id = _tensor(name, value, torch.int64, "iu")
+        else:
+            data[name] = value
+    data.node_names = [str(name) for name in fields.get("node_names", ())]
+    data.num_nodes = _num_nodes(data, fields)
+    own = fields.get("label_names")
+    names = list(label_names) if label_names is not None else _strings(own)
+    found = _labels(data, fields.get("y"), names)
+    return data, found
+
+
+def _features(value: Any) -> torch.Tensor:
+    if isinstance(value, torch.Tensor) and value.layout != torch.strided:
+        return to_torch(to_scipy(value))
+    if sp.issparse(value):
+        return to_torch(sp.csr_array(value))
+    return _tensor("x", value, torch.float32, "biuf")
+
+
+def _tensor(name: str, value: Any, dtype: torch.dtype, kinds: str) -> torch.Tensor:
+    """The value as a tensor of this type, if its own type is one of these kinds."""
+    if isinstance(value, torch.Tensor):
+        return value.detach().cpu().to(dtype)
+    array = np.asarray(value)
+    if array.dtype.kind not in kinds:
+        first = f", first {array.flat[0].item()!r}" if array.size else ""
+        raise InputError(f"{name} holds values of type {array.dtype}{first}; give numbers.")
+    return torch.from_numpy(np.ascontiguousarray(array)).to(dtype)
+
+
+def _num_nodes(data: Data, fields: Mapping[str, Any]) -> int:
+    if getattr(data, "x", None) is not None and data.x.dim():
+        return int(data.x.shape[0])
+    if fields.get("y") is not None and np.ndim(fields["y"]):
+        return len(fields["y"])
+    if data.node_names:
+        return len(data.node_names)
+    edges = getattr(data, "edge_index", None)
+    return int(edges.max()) + 1 if edges is not None and edges.numel() else 0
+
+
+def _strings(values: Any) -> list[str] | None:
+    return None if values is None else [str(value) for value in values]
+
+
+def _labels(data: Data, y: Any, names: list[str] | None) -> list[Defect]:
+    """Put codes for the labels into ``y``, and their names into ``label_names``."""
+    if y is None:
+        data.label_names = names or []
+        return []
+    values = y.detach().cpu().numpy() if isinstance(y, torch.Tensor) else np.asarray(y)
+    if values.ndim == 2 and values.shape[1] == 1:
+        values = values[:, 0]
+    if values.dtype.kind in "OUS":
+        return _named_labels(data, values, names)
+    if values.dtype.kind == "f":
+        missing = np.isnan(values)
+        whole = np.where(missing, -1, values)
+        values = whole.astype(np.int64) if np.array_equal(whole, np.rint(whole)) else values
+    elif values.dtype.kind in "biu":
+        values = values.astype(np.int64)
+    data.y = torch.from_numpy(np.ascontiguousarray(values))
+    highest = int(values.max(initial=-1)) if values.dtype.kind == "i" else -1
+    if names is None and highest < data.num_nodes:
+        names = [str(label) for label in range(highest + 1)]
+    data.label_names = names or []
+    return []
+
+
+def _named_labels(data: Data, values: NDArray[Any], names: list[str] | None) -> list[Defect]:
+    missing = np.array([value is None or value in ("", b"") for value in values], dtype=bool)
+    text = np.where(missing, "", values).astype(str)
+    if names is None:
+        distinct = np.unique(text[~missing]).tolist()
+        names = sorted(distinct, key=_as_number)
+    code = {name: i for i, name in enumerate(names)}
+    y = np.array([code.get(label, -1) for label in text], dtype=np.int64)
+    data.y, data.label_names = torch.from_numpy(y), names
+    found = Findings()
+    found.each(
+        "unknown_label",
+        "error",
+        np.flatnonzero((y < 0) & ~missing),
+        "labels that the model does not know",
+        f"it knows {', '.join(names[:5])}{', ...' if len(names) > 5 else ''}; "
+        "leave other labels empty",
+        lambda node: f"node {node_name(data, node)}: {text[node]}",
+    )
+    return found
+
+
+def _as_number(label: str) -> tuple[float, str]:
+    """Sorts 2 before 10, and numbers before words."""
+    try:
+        return float(label), label
+    except ValueError:
+        return float("inf"), label
