@@ -161,6 +161,13 @@ def test_wrong_input_is_one_sentence_and_code_2(upwind, tmp_path, arguments, sen
     assert len(err.strip().splitlines()) == 1
 
 
+def test_a_folder_that_cannot_be_written_is_one_sentence_and_code_1(upwind, tmp_path):
+    (tmp_path / "runs").write_text("a file, not a folder")
+    code, _, err = upwind("train", "cbas", *QUICK, cwd=tmp_path)
+    assert code == 1
+    assert "cannot be used: Not a directory" in err
+
+
 def test_wrong_input_is_json_too_where_json_is_asked_for(upwind, tmp_path):
     code, out, _ = upwind("train", "cbass", "--json", cwd=tmp_path)
     assert code == json.loads(out)["code"] == 2

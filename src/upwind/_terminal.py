@@ -23,10 +23,11 @@ def say_json(document: Any) -> None:
 
 
 def say_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """A table, the first column to the left and the others to the right."""
+    """A table, numbers to the right."""
     table = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False)
     for place, column in enumerate(columns):
-        table.add_column(column, justify="right" if place else "left", no_wrap=place == 0)
+        numbers = all(row[place][:1] in "-0123456789" for row in rows)
+        table.add_column(column, justify="right" if numbers else "left", no_wrap=place == 0)
     for row in rows:
         table.add_row(*row)
     Console(highlight=False, markup=False).print(table)

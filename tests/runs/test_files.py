@@ -27,14 +27,17 @@ def test_a_write_that_fails_leaves_what_was_there(tmp_path, monkeypatch):
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(RunError, match="the disk is full"), files.full_disk_said(tmp_path):
+    with pytest.raises(RunError, match="the disk is full"), files.disk_errors_said(tmp_path):
         files.write(path, b"better")
     assert path.read_bytes() == b"good"
     assert list(tmp_path.iterdir()) == [path]
 
 
 def test_other_errors_are_not_called_a_full_disk(tmp_path):
-    with pytest.raises(FileNotFoundError), files.full_disk_said(tmp_path):
+    with (
+        pytest.raises(RunError, match="cannot be used: No such file"),
+        files.disk_errors_said(tmp_path),
+    ):
         files.write(tmp_path / "no" / "a", b"")
 
 

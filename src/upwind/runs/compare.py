@@ -3,13 +3,14 @@
 import dataclasses
 import hashlib
 import json
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from torch_geometric.data import Data
 
-from upwind.errors import InputError, RunError
+from upwind.errors import InputError, InputWarning, RunError
 from upwind.runs import files
 from upwind.runs.execute import execute
 from upwind.runs.record import Run
@@ -114,7 +115,7 @@ def plan(
         for method in methods
     }
     comparison = Comparison(root, dict(asked), list(methods), list(seeds), runs, data.metric)
-    with files.full_disk_said(root):
+    with files.disk_errors_said(root):
         root.mkdir(parents=True, exist_ok=True)
         content = dataclasses.asdict(comparison) | {"root": "."}
         files.write_json(comparison.path, content)
@@ -171,7 +172,9 @@ def _one(
     asked: dict[str, Any], root: Path, checkpoint_seconds: float
 ) -> tuple[str, int, str | None]:
     try:
-        execute(asked, root=root, checkpoint_seconds=checkpoint_seconds)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", InputWarning)  # said when the comparison was planned
+            execute(asked, root=root, checkpoint_seconds=checkpoint_seconds)
     except (RunError, InputError) as error:
         return asked["method"], asked["seed"], str(error)
     return asked["method"], asked["seed"], None

@@ -48,7 +48,7 @@ def execute(
     data = load_data(asked) if data is None else data
     config = resolve(asked, data)
     run = Run.of(root, config, data)
-    with files.full_disk_said(run.folder):
+    with files.disk_errors_said(run.folder):
         run.folder.mkdir(parents=True, exist_ok=True)
         with files.locked(run.folder / "lock"):
             if not run.is_done:

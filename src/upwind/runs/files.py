@@ -43,17 +43,17 @@ def read_json(path: Path) -> Any:
 
 
 @contextlib.contextmanager
-def full_disk_said(folder: Path) -> Iterator[None]:
-    """Turn the errors of a full disk into one sentence."""
+def disk_errors_said(folder: Path) -> Iterator[None]:
+    """Turn what a disk can answer into one sentence."""
     try:
         yield
     except OSError as error:
-        if error.errno not in _FULL:
-            raise
-        raise RunError(
-            f"the disk is full ({error.strerror}): {folder} keeps its last good checkpoint; make "
-            "room and give the same command again"
-        ) from error
+        if error.errno in _FULL:
+            raise RunError(
+                f"the disk is full ({error.strerror}): {folder} keeps its last good checkpoint; "
+                "make room and give the same command again"
+            ) from error
+        raise RunError(f"{error.filename or folder} cannot be used: {error.strerror}") from error
 
 
 @contextlib.contextmanager

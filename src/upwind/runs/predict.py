@@ -74,7 +74,7 @@ def save(columns: dict[str, np.ndarray[Any, Any]], path: Path) -> None:
         raise InputError(f"{path}: predictions are written as .parquet or .csv")
     buffer = io.BytesIO()
     writers[path.suffix](pa.table(columns), buffer)
-    with files.full_disk_said(path.parent):
+    with files.disk_errors_said(path.parent):
         path.parent.mkdir(parents=True, exist_ok=True)
         files.write(path, buffer.getvalue())
 
