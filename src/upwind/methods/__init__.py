@@ -12,9 +12,13 @@ from upwind.methods._base import (
 )
 from upwind.methods._losses import row_losses
 from upwind.methods.erm import ERM
+from upwind.methods.tar import TAR
+from upwind.methods.tar_n import TARN
 
 __all__ = [
     "ERM",
+    "TAR",
+    "TARN",
     "Method",
     "NoOptions",
     "Synthesiser",
