@@ -26,7 +26,7 @@ def say_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]])
     """A table, numbers to the right."""
     table = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False)
     for place, column in enumerate(columns):
-        numbers = all(row[place][:1] in "-0123456789" for row in rows)
+        numbers = all(row[place][:1] in "+-0123456789" for row in rows)
         table.add_column(column, justify="right" if numbers else "left", no_wrap=place == 0)
     for row in rows:
         table.add_row(*row)

@@ -324,7 +324,7 @@ def _say_comparison(comparison: Any, problems: list[str], json: bool) -> None:
             row.method,
             str(row.test.count),
             terminal.spread(row.test),
-            terminal.percent(row.difference and row.difference.mean),
+            "" if row.difference is None else f"{100 * row.difference.mean:+.2f}",
             ""
             if not row.difference or row.difference.p_value is None
             else f"{row.difference.p_value:.3f}",

@@ -26,7 +26,7 @@ def test_a_step_on_a_sample_is_the_flow_written_out(small, restart):
     q = torch.full((60,), 1 / 60)
     for batch in sampler.epoch():
         each = cross_entropy(model(batch)[batch.mask], batch.y[batch.mask], reduction="none")
-        losses = torch.full((len(batch.n_id),), float(each.mean()))
+        losses = torch.full((len(batch.n_id),), float(each.detach().mean()))
         losses[batch.mask] = each.detach()
         start = torch.full_like(losses, 1 / 60) if restart == "true" else q[batch.n_id]
         flow = upwind.gradient_flow(

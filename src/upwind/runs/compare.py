@@ -3,6 +3,7 @@
 import dataclasses
 import hashlib
 import json
+import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -149,15 +150,16 @@ def fan_out(
     from joblib.externals.loky import get_reusable_executor
 
     work = [
-        ({**comparison.asked, "method": method, "seed": seed}, comparison.root, checkpoint_seconds)
+        {**comparison.asked, "method": method, "seed": seed}
         for seed in comparison.seeds
         for method in comparison.methods
     ]
+    rest = (comparison.root, checkpoint_seconds, Path.cwd())
     problems = []
     # Unordered, so that the first to finish is the first to be told of.
     parallel = Parallel(n_jobs=jobs, return_as="generator_unordered", pre_dispatch=jobs)
     try:
-        for method, seed, problem in parallel(delayed(_one)(*item) for item in work):
+        for method, seed, problem in parallel(delayed(_one)(asked, *rest) for asked in work):
             if problem:
                 problems.append(f"{method}, seed {seed}: {problem}")
             finished(method, seed, problem)
@@ -169,8 +171,9 @@ def fan_out(
 
 
 def _one(
-    asked: dict[str, Any], root: Path, checkpoint_seconds: float
+    asked: dict[str, Any], root: Path, checkpoint_seconds: float, folder: Path
 ) -> tuple[str, int, str | None]:
+    os.chdir(folder)  # a worker that served before may be elsewhere
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", InputWarning)  # said when the comparison was planned
