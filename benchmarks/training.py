@@ -5,7 +5,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 from statistics import median
-from time import perf_counter
+from time import process_time
 from typing import Any
 
 import torch
@@ -108,9 +108,9 @@ def _step(name: str, data: Data, method: str) -> Row:
 
     slow, fast = side_by_side(step(weighted), step(plain), 9)
     # What is done once an epoch is shared out over its steps.
-    start = perf_counter()
+    start = process_time()
     weighted.method.on_epoch_end(weighted.model, data)
-    slow += (perf_counter() - start) / len(weighted.sampler)
+    slow += (process_time() - start) / len(weighted.sampler)
     return _row(f"{name}: step of {method} over ERM", slow, fast)
 
 
@@ -125,9 +125,9 @@ def whole_run() -> list[Row]:
         for part, seconds in record["seconds"].items():
             spent[part] = spent.get(part, 0.0) + seconds
 
-    start = perf_counter()
+    start = process_time()
     train(Session(resolve({"source": "webkb"}, data), data), add)
-    total = perf_counter() - start
+    total = process_time() - start
     inside = sum(spent[part] for part in ("forward", "backward", "optimise"))
     shares = {part: seconds / total for part, seconds in spent.items()}
     row = _row("ERM on WebKB: outside forward, backward, optimiser", total - inside, total)
@@ -158,9 +158,9 @@ def side_by_side(
     spent: tuple[list[float], list[float]] = ([], [])
     for _ in range(times + 1):
         for what, seconds in zip((one, two), spent, strict=True):
-            start = perf_counter()
+            start = process_time()
             what()
-            seconds.append(perf_counter() - start)
+            seconds.append(process_time() - start)
     first, second = (median(seconds[1:]) for seconds in spent)
     return first, second
 

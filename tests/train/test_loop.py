@@ -182,3 +182,8 @@ def test_the_default_configuration_is_the_benchmarks():
     assert (config.hidden, config.layers, config.dropout, config.lr) == (300, 3, 0.5, 1e-3)
     assert (config.batch_size, config.walk_length, config.steps_per_epoch) == (4096, 3, 10)
     assert (config.coverage, config.epochs, config.select) == (100, 100, "ood_val")
+
+
+def test_the_flow_leaves_the_threads_as_the_configuration_has_them(small):
+    run(small, epochs=1, method="tar", threads=1)
+    assert torch.get_num_threads() == 1

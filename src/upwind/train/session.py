@@ -4,6 +4,7 @@ import copy
 import dataclasses
 from typing import Any
 
+import numba
 import torch
 from torch import nn
 from torch.optim.lr_scheduler import ReduceLROnPlateau
@@ -30,6 +31,8 @@ class Session:
 
     def __init__(self, config: Config, data: Data) -> None:
         torch.set_num_threads(config.threads)
+        # numba's threads are OpenMP's, as torch's are: the one sets the other.
+        numba.set_num_threads(min(config.threads, numba.config.NUMBA_NUM_THREADS))
         self.config = config
         self.data = prepare(data, row_normalise=config.row_normalise)
         self.device = torch.device(config.device)
