@@ -30,9 +30,9 @@ class Session:
     """
 
     def __init__(self, config: Config, data: Data) -> None:
-        torch.set_num_threads(config.threads)
-        # numba's threads are OpenMP's, as torch's are: the one sets the other.
+        # numba first: starting its threads sets the number that torch will use.
         numba.set_num_threads(min(config.threads, numba.config.NUMBA_NUM_THREADS))
+        torch.set_num_threads(config.threads)
         self.config = config
         self.data = prepare(data, row_normalise=config.row_normalise)
         self.device = torch.device(config.device)
