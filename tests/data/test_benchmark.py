@@ -86,6 +86,31 @@ def test_no_environment_and_no_part_is_empty(name, shift, raw_root):
 
 
 @pytest.mark.realdata
+@pytest.mark.parametrize(
+    ("domain", "shift"), [("word", "covariate"), ("word", "concept"), ("degree", "concept")]
+)
+def test_cora_runs_through_the_code_that_is_right_on_dblp(
+    domain, shift, raw_root, reference, tmp_path
+):
+    """Its own raw file could not be had: this is DBLP's in its place."""
+    place = tmp_path / "CitationFull/cora/raw/cora.npz"
+    place.parent.mkdir(parents=True)
+    place.symlink_to(raw_root / "CitationFull/dblp/raw/dblp.npz")
+    data = load(f"cora_{domain}", shift=shift, root=tmp_path)
+    expected = reference(f"splits/dblp_{domain}_{shift}")
+    for part in PARTS:
+        np.testing.assert_array_equal(np.flatnonzero(data[f"{part}_mask"]), expected[part])
+    assert data.name == f"cora_{domain}"
+    assert load("cora", domain=domain, shift=shift, root=tmp_path).name == data.name
+
+
+def test_every_data_set_of_the_catalogue_is_tested():
+    shifted = {name.removesuffix("_word").removesuffix("_degree") for name in SHIFTED}
+    long_tailed = {"cora_lt", "citeseer_lt", "pubmed_lt"}  # in test_longtail.py
+    assert shifted | {"cora"} | long_tailed == set(CATALOG)
+
+
+@pytest.mark.realdata
 def test_dblp_by_degree_is_refused_with_what_would_work(raw_root):
     with pytest.raises(InputError, match=r"leave test without a node; balance=True"):
         load("dblp_degree", shift="covariate", root=raw_root)
@@ -117,11 +142,34 @@ def test_loading_leaves_the_global_random_states_alone():
     assert torch.equal(torch.get_rng_state(), before[2])
 
 
+@pytest.mark.realdata
+def test_different_splits_have_different_names(raw_root):
+    names = [
+        load("webkb", root=raw_root).name,
+        load("webkb", domain="degree", root=raw_root).name,
+        load("webkb", domain=np.arange(617), root=raw_root).name,
+        load("dblp", root=raw_root).name,
+        load("dblp_word", domain="degree", root=raw_root).name,
+        load("cora_lt", root=raw_root).name,
+        load("cora_lt", ratio=20, root=raw_root).name,
+    ]
+    assert names == [
+        "webkb",
+        "webkb_degree",
+        "webkb_vector",
+        "dblp_word",
+        "dblp_degree",
+        "cora_lt",
+        "cora_lt_20",
+    ]
+
+
 @pytest.mark.parametrize(
     ("name", "message"),
     [
         ("webk", "did you mean webkb"),
         ("cora_lT", "did you mean cora_lt"),
+        ("dblp_words", "did you mean dblp_word"),
         ("nothing like it", "there are webkb, cbas"),
     ],
 )

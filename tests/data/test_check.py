@@ -44,6 +44,7 @@ def test_a_sound_graph_has_no_defect(fields):
         ("features", "error", {"x": np.zeros((6, 0))}),
         ("label_range", "error", {"y": np.array([0, 1, 0, 1, 0, 6])}),
         ("label_range", "error", {"y": np.array([0, 1, 0, 1, 0, -2])}),
+        ("label_range", "error", {"y": np.array([0, 2**60, 0, 1, 0, 1])}),
         ("label_shape", "error", {"y": np.array([0, 1, 0])}),
         ("label_shape", "error", {"y": np.array([0.5, 1, 0, 1, 0, 1])}),
         ("no_labels", "error", {"y": None}),
@@ -138,3 +139,17 @@ def test_the_edge_counts_are_those_of_a_count_by_hand(n, pairs):
         assert count.get("directed", 0) == sum((b, a) not in distinct for a, b in distinct)
     else:
         assert count["no_edges"] == 1
+
+
+def test_a_tensor_of_a_wrong_type_is_not_quietly_rounded(fields):
+    with pytest.raises(InputError, match="edge_index holds values of type float32"):
+        graph(fields, edge_index=torch.from_numpy(fields["edge_index"]) * 0.5)
+    with pytest.raises(InputError, match="y holds values of type datetime64"):
+        graph(fields, y=np.array(["2020-01-01"] * 6, dtype="datetime64[D]"))
+
+
+@pytest.mark.parametrize("kind", [np.float16, np.float64, np.longdouble, np.uint16, bool])
+def test_features_of_any_kind_of_number_are_read(kind, fields):
+    x = np.array([[1, 0]] * 6, dtype=kind)
+    assert graph(fields, x=x).x.dtype == torch.float32
+    assert graph(fields, x=torch.ones(6, 2, dtype=torch.bfloat16)).x.eq(1).all()

@@ -151,7 +151,9 @@ def test_another_content_is_refused_and_not_kept(get, server, tmp_path):
 
 def test_an_endless_fault_ends_in_one_sentence_and_keeps_what_came(get, server, tmp_path):
     server.faults = ["cut"] * 3
-    with pytest.raises(InputError, match=r"failed 3 times \(last: 448000 of 512000 bytes came\)"):
+    with pytest.raises(
+        InputError, match=r"failed, 3 of 3 times \(last: 448000 of 512000 bytes came\)"
+    ):
         get(attempts=3)
     assert kept(tmp_path) == ["file.npz.part"]
     assert get() == CONTENT

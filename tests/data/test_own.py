@@ -239,6 +239,12 @@ def test_a_pickle_in_an_npz_file_is_not_run(tmp_path, fields):
         load(tmp_path / "g.npz")
 
 
+def test_what_others_may_load_is_left_as_it_was(tmp_path, fields):
+    before = torch.serialization.get_safe_globals()
+    load(write_pt(tmp_path / "g.pt", fields))
+    assert set(torch.serialization.get_safe_globals()) == set(before)
+
+
 def test_other_things_in_a_pt_file_are_named(tmp_path):
     torch.save({"x": torch.ones(1)}, tmp_path / "d.pt")
     with pytest.raises(InputError, match="holds a dict, not a torch_geometric Data"):
@@ -269,6 +275,24 @@ def test_a_file_that_was_cut_short_is_reported_and_not_half_read(
         load(path)
 
 
+def test_an_array_in_place_of_several_and_a_matrix_that_is_none_are_reported(tmp_path, fields):
+    with (tmp_path / "a.npz").open("wb") as file:
+        np.save(file, fields["x"])
+    with pytest.raises(InputError, match="holds a single array; save several"):
+        load(tmp_path / "a.npz")
+    parts = {"x_data": np.ones(2), "x_indices": np.array([0, 99])}
+    full = parts | {"x_indptr": np.array([0, 1, 2]), "x_shape": np.array([2, 4])}
+    for bad in (parts, full):
+        with pytest.raises(InputError, match="are no CSR matrix"):
+            load(write_npz(tmp_path / "g.npz", bad | {"edge_index": fields["edge_index"]}))
+
+
+def test_node_ids_are_not_taken_for_a_mask(tmp_path, fields):
+    fields["train_mask"] = np.array([0, 1, 2, 3, 4, 5])
+    with pytest.raises(InputError, match="train_mask holds numbers other than 0 and 1"):
+        load(write_npz(tmp_path / "g.npz", fields))
+
+
 def test_a_path_that_leads_nowhere_is_said_to(tmp_path):
     with pytest.raises(InputError, match=r"there is no file .*mine\.npz"):
         load(tmp_path / "mine.npz")
@@ -277,3 +301,10 @@ def test_a_path_that_leads_nowhere_is_said_to(tmp_path):
         load(tmp_path / "mine.xlsx")
     with pytest.raises(InputError, match="has 0 files called nodes"):
         load(tmp_path)
+
+
+def test_environments_of_a_file_are_numbered_without_gaps(tmp_path, fields):
+    fields["env_id"] = np.array([7, 3, -1, -1, -1, 5])
+    data = load(write_npz(tmp_path / "g.npz", fields))
+    assert data.env_id.tolist() == [1, 0, -1, -1, -1, -1]
+    assert data.num_envs == 2

@@ -101,7 +101,9 @@ def test_two_domains_of_any_sizes_can_be_balanced(seed, n, shares):
 def test_an_empty_part_is_refused_in_a_sentence_that_says_what_would_work():
     domain = np.repeat([0, 1, 2], [30, 30, 40])
     data = graph(np.arange(100) % 2)
-    with pytest.raises(InputError, match=r"leave test without a node; balance=True .* nearest"):
+    with pytest.raises(
+        InputError, match=r"leave test without a node; balance=True .* takes the nearest"
+    ):
         covariate_shift(data, domain)
     assert part_sizes(covariate_shift(data, domain, balance=True)) == {
         "train": 40,

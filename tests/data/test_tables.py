@@ -57,6 +57,16 @@ NODES = "id,a,label,split\n1,0.5,x,train\n2,1,y,train\n03,2,x,val\n3,3,y,test\n"
 EDGES = "source,target\n1,2\n2,1\n2,03\n03,2\n03,3\n3,03\n"
 
 
+def test_a_space_after_the_comma_is_no_part_of_a_word(write):
+    spaced = (text.replace(",", ", ") for text in (NODES, EDGES))
+    nodes, edges = (text.replace("a, label, split", "a,label,split") for text in spaced)
+    nodes, edges = nodes.replace("id, ", "id,"), edges.replace("source, ", "source,")
+    data = load(write("nodes.csv", nodes), edges=write("edges.csv", edges))
+    assert data.label_names == ["x", "y"]
+    assert data.edge_index.T.tolist() == [list(pair) for pair in RING]
+    assert data.train_mask.tolist() == [True, True, False, False]
+
+
 def test_ids_in_a_csv_are_what_is_written(write):
     data = load(write("nodes.csv", NODES), edges=write("edges.csv", EDGES))
     assert data.node_names == ["1", "2", "03", "3"]
@@ -179,6 +189,19 @@ def test_a_ragged_or_empty_csv_is_reported(write):
             load(write("nodes.csv", text), edges=edges)
 
 
+def test_columns_that_cannot_be_told_apart_are_reported(write):
+    edges = write("edges.csv", EDGES)
+    for text, message in (
+        (NODES.replace(",", ";"), "has 1 column .*; separate columns by commas"),
+        (NODES.replace("a,", "id,", 1), "the node table has several columns 'id'"),
+    ):
+        with pytest.raises(InputError, match=message):
+            load(write("nodes.csv", text), edges=edges)
+    nodes = write("nodes.csv", NODES)
+    with pytest.raises(InputError, match="the edge table has 1 column"):
+        load(nodes, edges=write("edges.csv", EDGES.replace(",", ";")))
+
+
 def test_a_graphml_that_is_undirected_is_stored_both_ways(tmp_path):
     path = tmp_path / "g.graphml"
     path.write_text(
@@ -195,3 +218,26 @@ def test_a_graphml_that_is_undirected_is_stored_both_ways(tmp_path):
     data = load(path, shift="none")
     assert data.edge_index.shape == (2, 12)
     assert np.allclose(data.x[:, 0].numpy(), np.arange(6))
+
+
+def test_ids_past_the_largest_signed_number_are_still_found(write):
+    ids = pa.array([2**63 + 1, 2, 3, 4], type=pa.uint64())
+    nodes = write("nodes.parquet", id=ids, a=[1.0, 2, 3, 4], label=list("xyxy"), split=SPLIT)
+    ends = {"source": [2, 3, 3, 4], "target": [3, 2, 4, 3]}
+    with pytest.warns(InputWarning, match=r"isolated nodes: 1 \(node 9223372036854775809\)"):
+        data = load(nodes, edges=write("edges.parquet", **ends))
+    assert data.edge_index.T.tolist() == [[1, 2], [2, 1], [2, 3], [3, 2]]
+
+
+def test_rows_without_a_list_are_reported(write):
+    lists = pa.array([[1, 2], None, [3, 4], [5, 6]], type=pa.list_(pa.float32(), 2))
+    nodes = write("nodes.parquet", id=[0, 1, 2, 3], emb=lists, label=list("xyxy"), split=SPLIT)
+    source, target = zip(*RING, strict=True)
+    with pytest.raises(InputError, match="column 'emb' has 1 rows without a list"):
+        load(nodes, edges=write("edges.parquet", source=source, target=target))
+
+
+def test_tables_without_a_row_are_an_empty_graph(write):
+    nodes = write("nodes.csv", "id,a,label\n")
+    with pytest.raises(InputError, match="the graph has no nodes"):
+        load(nodes, edges=write("edges.csv", "source,target\n"))

@@ -18,7 +18,8 @@ from upwind.errors import InputError
 def read_arrays(path: Path) -> dict[str, Any]:
     """The arrays of an npz file by name; a pickle among them is refused."""
     try:
-        with path.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
+        with path.open("rb") as opened:
+            file = np.load(opened, allow_pickle=False)
             if not isinstance(file, np.lib.npyio.NpzFile):
                 raise InputError(f"{path} holds a single array; save several with numpy.savez.")
             return {name: file[name] for name in file.files}
@@ -46,7 +47,7 @@ def read_npz(path: Path) -> dict[str, Any]:
     if "labels" in fields:
         fields.setdefault("y", fields.pop("labels"))
     for short, name in (("attr", "x"), ("x", "x"), ("adj", "adj")):
-        if f"{short}_indptr" in fields:
+        if f"{short}_data" in fields:
             fields[name] = _joined(path, fields, short)
     if "adj" in fields:
         adjacency = fields.pop("adj").tocoo()

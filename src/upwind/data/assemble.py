@@ -39,15 +39,15 @@ def assemble(
         if name == "x":
             data.x = _features(value)
         elif name == "edge_index":
-            data.edge_index = _tensor(name, value, torch.int64, "iu")
+            data.edge_index = _tensor(name, value, np.int64, "iu")
         elif name == "edge_weight":
-            data.edge_weight = _tensor(name, value, torch.float32, "iuf")
+            data.edge_weight = _tensor(name, value, np.float32, "iuf")
         elif name in MASKS:
-            data[name] = _tensor(name, value, torch.bool, "biu")
+            data[name] = _tensor(name, value, np.bool_, "biu")
         elif name == "env_id":
-            data.env_id = _tensor(name, value, torch.int64, "iu")
+            data.env_id = _tensor(name, value, np.int64, "iu")
         else:
-            data[name] = value
+            data[name] = _plain(value)
     data.node_names = [str(name) for name in fields.get("node_names", ())]
     data.num_nodes = _num_nodes(data, fields)
     own = fields.get("label_names")
@@ -56,23 +56,46 @@ def assemble(
     return data, found
 
 
+def _plain(value: Any) -> Any:
+    """Numbers as a tensor and words as a list, which ``torch.save`` and PyG both can handle."""
+    if not isinstance(value, np.ndarray):
+        return value
+    kinds: dict[str, type[np.generic]] = {"b": np.bool_, "i": np.int64, "u": np.int64}
+    kinds["f"] = np.float64
+    kind = kinds.get(value.dtype.kind)
+    return value.tolist() if kind is None or value.ndim == 0 else _owned(value, kind)
+
+
+def _owned(array: NDArray[Any], kind: type[np.generic]) -> torch.Tensor:
+    """As a tensor of this type; what Arrow lends for reading is copied."""
+    return torch.from_numpy(np.require(array, dtype=kind, requirements=["C", "W"]))
+
+
 def _features(value: Any) -> torch.Tensor:
     if isinstance(value, torch.Tensor) and value.layout != torch.strided:
         return to_torch(to_scipy(value))
     if sp.issparse(value):
         return to_torch(sp.csr_array(value))
-    return _tensor("x", value, torch.float32, "biuf")
+    return _tensor("x", value, np.float32, "biuf")
 
 
-def _tensor(name: str, value: Any, dtype: torch.dtype, kinds: str) -> torch.Tensor:
+def _tensor(name: str, value: Any, kind: type[np.generic], from_kinds: str) -> torch.Tensor:
     """The value as a tensor of this type, if its own type is one of these kinds."""
-    if isinstance(value, torch.Tensor):
-        return value.detach().cpu().to(dtype)
-    array = np.asarray(value)
-    if array.dtype.kind not in kinds:
+    array = _array(value)
+    if array.dtype.kind not in from_kinds:
         first = f", first {array.flat[0].item()!r}" if array.size else ""
-        raise InputError(f"{name} holds values of type {array.dtype}{first}; give numbers.")
-    return torch.from_numpy(np.ascontiguousarray(array)).to(dtype)
+        wanted = "numbers" if "f" in from_kinds else "whole numbers"
+        raise InputError(f"{name} holds values of type {array.dtype}{first}; give {wanted}.")
+    if kind is np.bool_ and not np.isin(array, [0, 1]).all():
+        raise InputError(f"{name} holds numbers other than 0 and 1; give true or false a node.")
+    return _owned(array, kind)
+
+
+def _array(value: Any) -> NDArray[Any]:
+    if not isinstance(value, torch.Tensor):
+        return np.asarray(value)
+    value = value.detach().cpu()
+    return np.asarray(value.float() if value.dtype == torch.bfloat16 else value)
 
 
 def _num_nodes(data: Data, fields: Mapping[str, Any]) -> int:
@@ -82,6 +105,8 @@ def _num_nodes(data: Data, fields: Mapping[str, Any]) -> int:
         return len(fields["y"])
     if data.node_names:
         return len(data.node_names)
+    if fields.get("num_nodes") is not None:
+        return int(fields["num_nodes"])
     edges = getattr(data, "edge_index", None)
     return int(edges.max()) + 1 if edges is not None and edges.numel() else 0
 
@@ -95,7 +120,7 @@ def _labels(data: Data, y: Any, names: list[str] | None) -> list[Defect]:
     if y is None:
         data.label_names = names or []
         return []
-    values = y.detach().cpu().numpy() if isinstance(y, torch.Tensor) else np.asarray(y)
+    values = _array(y)
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]
     if values.dtype.kind in "OUS":
@@ -104,10 +129,8 @@ def _labels(data: Data, y: Any, names: list[str] | None) -> list[Defect]:
         missing = np.isnan(values)
         whole = np.where(missing, -1, values)
         values = whole.astype(np.int64) if np.array_equal(whole, np.rint(whole)) else values
-    elif values.dtype.kind in "biu":
-        values = values.astype(np.int64)
-    data.y = torch.from_numpy(np.ascontiguousarray(values))
-    highest = int(values.max(initial=-1)) if values.dtype.kind == "i" else -1
+    data.y = _tensor("y", values, np.float64 if values.dtype.kind == "f" else np.int64, "biuf")
+    highest = -1 if data.y.is_floating_point() else int(values.max(initial=-1))
     if names is None and highest < data.num_nodes:
         names = [str(label) for label in range(highest + 1)]
     data.label_names = names or []

@@ -2,7 +2,7 @@
 
 import random
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from difflib import get_close_matches
 
 from numpy.typing import ArrayLike
@@ -43,6 +43,7 @@ class DataSet:
         balance: Whether its covariate cuts are the balanced ones.
         metric: What it is scored by.
         note: What else one should know.
+        long_tailed: Whether it has a long-tailed training set in place of a shift.
     """
 
     name: str
@@ -58,7 +59,7 @@ class DataSet:
     balance: bool = False
     metric: str = "accuracy"
     note: str = ""
-    long_tailed: bool = field(default=False)
+    long_tailed: bool = False
 
 
 def _citation(name: str) -> Callable[[RawFiles], Data]:
@@ -175,13 +176,19 @@ def find(name: str) -> tuple[DataSet, str | None]:
     >>> entry.name, domain
     ('dblp', 'degree')
     """
-    for entry in CATALOG.values():
-        if name == entry.name:
-            return entry, entry.domains[0] if entry.domains else None
-        for domain in entry.domains:
-            if name == f"{entry.name}_{domain}":
-                return entry, domain
-    close = get_close_matches(name, CATALOG, n=2, cutoff=0.5)
+    names: dict[str, tuple[DataSet, str | None]] = {
+        entry.name: (entry, entry.domains[0] if entry.domains else None)
+        for entry in CATALOG.values()
+    }
+    names |= {
+        f"{entry.name}_{domain}": (entry, domain)
+        for entry in CATALOG.values()
+        if len(entry.domains) > 1
+        for domain in entry.domains
+    }
+    if name in names:
+        return names[name]
+    close = get_close_matches(name, names, n=2, cutoff=0.5)
     meant = f"did you mean {' or '.join(close)}?" if close else f"there are {', '.join(CATALOG)}."
     raise InputError(f"{name!r} is neither a data set nor a file; {meant}")
 
@@ -217,14 +224,21 @@ def build(
     else:
         assert domain is not None
         data = _shifted(entry, entry.read(raw), shift or "none", domain, seed, balance)
-    data.name = name
-    if entry.name == name and isinstance(domain, str) and len(entry.domains) > 1:
-        data.name = f"{name}_{domain}"
+    data.name = _full_name(entry, domain, ratio)
     data.metric = entry.metric
     data.num_classes = int(data.y.max()) + 1
     data.label_names = [str(label) for label in range(data.num_classes)]
     data.node_names = []
     return data
+
+
+def _full_name(entry: DataSet, domain: str | ArrayLike | None, ratio: float) -> str:
+    """The name with what is not as usual, so that two different splits never share one."""
+    if entry.long_tailed:
+        return entry.name if ratio == 100 else f"{entry.name}_{ratio:g}"
+    if not isinstance(domain, str):
+        return f"{entry.name}_vector"
+    return entry.name if entry.domains == (domain,) else f"{entry.name}_{domain}"
 
 
 def _shifted(

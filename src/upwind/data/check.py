@@ -43,8 +43,8 @@ def _check_features(data: Data) -> list[Defect]:
         what = f"the feature matrix x {seen}, and there are {data.num_nodes} nodes"
         return [Defect("features", "error", what, "give it a row a node and a column or more")]
     if x.layout == torch.strided:
-        # NaN and infinity both survive a sum of sizes, so no second matrix of truths is needed.
-        rows = np.flatnonzero(~np.isfinite(x.abs().sum(dim=1, dtype=torch.float64).numpy()))
+        # NaN and infinity both survive a sum, so no second matrix of truths is needed.
+        rows = np.flatnonzero(~np.isfinite(x.sum(dim=1, dtype=torch.float64).numpy()))
     else:
         broken = np.flatnonzero(~torch.isfinite(x.values()).numpy())
         rows = np.unique(np.searchsorted(x.crow_indices().numpy(), broken, "right") - 1)

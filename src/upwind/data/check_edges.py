@@ -77,17 +77,17 @@ def check_edges(data: Data) -> list[Defect]:
 
 
 def _repeated_and_one_way(source: Ids, target: Ids, places: Ids, n: int) -> tuple[Ids, Ids]:
-    keys = source[places] * n + target[places]
+    """Both from one sort, by a key in which an edge and its reverse are neighbours."""
+    start, end = source[places], target[places]
+    keys = (np.minimum(start, end) * n + np.maximum(start, end)) * 2 + (start > end)
     order = np.argsort(keys, kind="stable")
     keys, places = keys[order], places[order]
-    first = np.append(True, keys[1:] != keys[:-1])
-    repeated, places, keys = np.sort(places[~first]), places[first], keys[first]
-    back = target[places] * n + source[places]
-    # The reverse keys sorted are the keys again, one by one, unless some edge is one-way.
-    if np.array_equal(np.sort(back), keys):
-        return repeated, np.empty(0, dtype=np.int64)
-    found = keys[np.minimum(np.searchsorted(keys, back), len(keys) - 1)]
-    return repeated, np.sort(places[found != back])
+    new = np.append(True, keys[1:] != keys[:-1])
+    repeated, places, pair = places[~new], places[new], keys[new] // 2
+    matched = np.append(False, pair[1:] == pair[:-1])
+    matched[:-1] |= matched[1:]
+    matched |= source[places] == target[places]
+    return np.sort(repeated), np.sort(places[~matched])
 
 
 def _check_weights(data: Data) -> list[Defect]:

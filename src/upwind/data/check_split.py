@@ -67,6 +67,8 @@ def check_split(data: Data) -> list[Defect]:
 
 def _check_classes(data: Data, training_labels: NDArray[np.int64]) -> list[Defect]:
     names = getattr(data, "label_names", None) or []
+    if int(data.y.max()) >= max(data.num_nodes, len(names)):
+        return []  # out of range, which is a defect of the labels; a count could be of any size
     sizes = np.bincount(training_labels, minlength=max(len(names), int(data.y.max()) + 1))
     missing = np.flatnonzero(sizes == 0)
     if len(sizes) - len(missing) < 2:

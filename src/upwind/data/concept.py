@@ -35,10 +35,9 @@ def concept_shift(
         domain: As in `node_domains`.
         bias: How strong the tie is in each of the five passes (0.5 is no tie). The default is the
             benchmark's for Cora.
-        seed: Seed of all draws.
+        seed: A number, or a generator of Python's `random`: for all draws.
         balance: Where one domain holds more than half of the nodes and all would lean to the same
-            side, turn at the domain end nearest to half instead, and renumber the environments
-            if one came out empty. Without it that is an error.
+            side, turn at the domain end nearest to half instead. Without it that is an error.
 
     Returns:
         A copy of the graph with the five masks, ``env_id`` and ``domain_id``.

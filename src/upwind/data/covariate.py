@@ -33,7 +33,7 @@ def covariate_shift(
         data: The graph; needs ``edge_index``, and ``y`` if some labels are missing (-1).
         domain: As in `node_domains`: an attribute's name, ``"degree"``, ``"word"``,
             ``"pagerank"``, or one value a node.
-        seed: Seed of the ID parts.
+        seed: A number, or a generator of Python's `random`: for the ID parts.
         descending: Train on the largest values instead of the smallest.
         balance: Where the published cuts leave a part empty, cut at the domain ends *nearest* to
             60 % and 80 % instead; if only one domain is left for validation and test, each gets
@@ -57,11 +57,14 @@ def covariate_shift(
     nodes = sorted_nodes(data, domains.id, descending)
     cuts = covariate_cuts(domains.id[nodes], balance=balance)
     name = called(domain)
+    advice = "give a domain with more values"
     refuse_empty(
         {"train": cuts.first, "val": cuts.second - cuts.first, "test": len(nodes) - cuts.second},
-        f"covariate shift by {name}: the published cuts at 60 % and 80 % of {len(nodes)} labelled "
-        f"nodes, moved to the next domain end ({count_domains(domains.id[nodes])}),",
-        f"{BALANCE} cuts at the nearest domain ends instead, or give a domain with more values",
+        f"covariate shift by {name}: cuts at 60 % and 80 % of {len(nodes)} labelled nodes, moved "
+        f"to domain ends ({count_domains(domains.id[nodes])}),",
+        advice
+        if balance
+        else f"{BALANCE} takes the nearest domain ends and not the next, or {advice}",
     )
     rng = seed if isinstance(seed, random.Random) else random.Random(seed)
     size = int(len(nodes) * 0.1)

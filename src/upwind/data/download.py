@@ -4,6 +4,7 @@ import contextlib
 import hashlib
 import http.client
 import os
+import ssl
 import sys
 import time
 import urllib.error
@@ -91,7 +92,7 @@ def _fetch_locked(
         )
         if not pieced:
             raise InputError(f"{trouble}; it was not kept.")
-    raise InputError(f"fetching {url} failed {attempts} times (last: {trouble}).")
+    raise InputError(f"fetching {url} failed, {attempts} of {attempts} times (last: {trouble}).")
 
 
 def _transfer(url: str, part: Path, timeout: float) -> None:
@@ -119,7 +120,7 @@ def _transfer(url: str, part: Path, timeout: float) -> None:
         raise _Broken(f"the server answers {error.code} {error.reason}") from error
     except urllib.error.URLError as error:
         raise _Broken(f"no connection: {error.reason}") from error
-    except (TimeoutError, ConnectionError, http.client.HTTPException) as error:
+    except (TimeoutError, ConnectionError, ssl.SSLError, http.client.HTTPException) as error:
         raise _Broken(f"the connection broke off: {error or type(error).__name__}") from error
 
 

@@ -12,7 +12,7 @@ from torch_geometric.data import Data
 from upwind.data.catalog import CATALOG, DataSet
 from upwind.data.defects import warnings_on_stderr
 from upwind.data.load import load
-from upwind.data.picture import draw, most_frequent
+from upwind.data.picture import draw, kind_of_split, most_frequent
 from upwind.data.split import part_sizes
 from upwind.data.strength import Strength, shift_strength
 
@@ -43,7 +43,7 @@ def list_data_sets(as_json: bool = False) -> None:
     console.print(table)
     for entry in CATALOG.values():
         if entry.note:
-            console.print(f"{entry.name}: {entry.note}.", highlight=False)
+            console.print(f"{entry.name}: {entry.note}.")
 
 
 def show_data_set(
@@ -57,28 +57,28 @@ def show_data_set(
         as_json: Print one JSON document and nothing else.
         **options: Those of `load`.
     """
-    with warnings_on_stderr():
+    busy = Console(stderr=True).status(f"reading {source}")  # silent where nobody watches
+    with busy, warnings_on_stderr():
         data = load(source, **options)
-    strength = shift_strength(data)
-    drawn = draw(data, strength, picture or Path(f"{data.name}_{data.shift}.png"))
+        busy.update(f"measuring {data.name}")
+        strength = shift_strength(data)
+        drawn = draw(data, strength, picture or Path(f"{data.name}_{data.shift}.png"))
     if as_json:
         _print_json(_summary(data, strength) | {"picture": str(drawn)})
         return
     console = _console()
     console.print(
-        f"{data.name}, {data.shift} shift: {data.num_nodes:,} nodes, "
+        f"{data.name}, {kind_of_split(data)}: {data.num_nodes:,} nodes, "
         f"{data.edge_index.shape[1]:,} edges, {data.x.shape[1]:,} features, "
         f"{data.num_classes} classes, {data.num_envs} environments, scored by {data.metric}",
-        highlight=False,
     )
     console.print(_table(data, strength))
     console.print(
         "Shifts are distances to the training set, from 0 to 1: of the labels and of the labels "
         "within a domain (total variation), of the features (Kolmogorov-Smirnov, worst of five "
         "principal axes). id_test shows how much of that is chance.",
-        highlight=False,
     )
-    console.print(f"Picture: {drawn}", highlight=False)
+    console.print(f"Picture: {drawn}")
 
 
 def _table(data: Data, strength: Strength) -> Table:
@@ -160,4 +160,5 @@ def _print_json(document: Any) -> None:
 
 def _console() -> Console:
     # Into a file or a pipe a line is as long as it needs to be.
-    return Console(width=None if sys.stdout.isatty() else 200)
+    width = None if sys.stdout.isatty() else 200
+    return Console(width=width, markup=False, highlight=False)

@@ -50,19 +50,19 @@ def read_own(
     if shift is None and (has_split or not training):
         if training:
             found += [*_leave_unlabelled_out(data), *check_split(data)]
-        settle(found, path.name)
+        settle(found, str(path))
         split = _own_split(data, domain, shift_in_file or "given")
     else:
         if getattr(data, "y", None) is None:
             found.append(Defect("no_labels", "error", "there are no labels", "give y, or a label"))
         if any(defect.severity == "error" for defect in found):
-            settle(found, path.name)
+            settle(found, str(path))
         split = _new_split(data, shift, domain, seed, balance)
         if shift is None:
             what = f"the file has no split, so a random one was made (60, 20, 20 %, seed {seed})"
             advice = "give masks or a split column, or choose a shift"
             found.append(Defect("no_split", "warning", what, advice))
-        settle(found + check_split(split), path.name)
+        settle(found + check_split(split), str(path))
 
     split.name = path.stem
     split.metric = metric or "accuracy"
@@ -112,8 +112,7 @@ def _leave_unlabelled_out(data: Data) -> list[Defect]:
     if getattr(data, "y", None) is None or tuple(data.y.shape) != (data.num_nodes,):
         return []
     masks = {mask: getattr(data, mask, None) for mask in MASKS}
-    fitting = {name: mask for name, mask in masks.items() if mask is not None and mask.dim() == 1}
-    fitting = {name: mask for name, mask in fitting.items() if len(mask) == data.num_nodes}
+    fitting = {name: m for name, m in masks.items() if m is not None and m.shape == data.y.shape}
     lost = torch.zeros(data.num_nodes, dtype=torch.bool)
     for name, mask in fitting.items():
         lost |= mask & (data.y < 0)
@@ -143,6 +142,9 @@ def _own_split(data: Data, domain: str | ArrayLike | None, shift: str) -> Data:
     train = mask_of(data, "train").numpy()
     if getattr(data, "env_id", None) is not None:
         env_id = data.env_id.numpy()
+        present = np.unique(env_id[train & (env_id >= 0)])
+        if not np.array_equal(present, np.arange(len(present))):
+            env_id = renumbered(np.where(train, env_id, -1))
     elif domains is not None:
         env_id = renumbered(np.where(train, domains.id, -1))
     else:

@@ -73,8 +73,8 @@ def draw(data: Data, strength: Strength, path: Path) -> Path:
     far = groups[-1]
     within = "" if far.concept_shift is None else f" ({far.concept_shift:.2f} within a domain)"
     figure.suptitle(
-        f"{data.name}, {data.shift} shift. From training, {far.name} is {far.label_shift:.2f} in "
-        f"labels{within}, {far.feature_shift:.2f} in features",
+        f"{data.name}, {kind_of_split(data)}. From training, {far.name} is "
+        f"{far.label_shift:.2f} in labels{within}, {far.feature_shift:.2f} in features",
         fontsize=10,
     )
     figure.legend(
@@ -82,6 +82,12 @@ def draw(data: Data, strength: Strength, path: Path) -> Path:
     )
     figure.savefig(path)
     return path
+
+
+def kind_of_split(data: Data) -> str:
+    """What kind of split this is, in words."""
+    words = {"none": "no shift", "long_tail": "long tail", "given": "its own split"}
+    return words.get(data.shift, f"{data.shift} shift")
 
 
 def most_frequent(shares: list[float]) -> tuple[list[int], list[int]]:

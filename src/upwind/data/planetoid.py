@@ -42,11 +42,11 @@ def planetoid(raw: RawFiles, name: str) -> Data:
     folder = f"Planetoid/{name}/raw/ind.{name.lower()}"
 
     def read(part: str) -> Any:
-        content = raw.checked(f"{folder}.{part}")
+        content = raw.original(f"{folder}.{part}")
         return _Unpickler(io.BytesIO(content), encoding="latin1").load()
 
     known_x, known_y = sp.csr_array(read("allx")), read("ally")
-    test = np.array(raw.checked(f"{folder}.test.index").split(), dtype=np.int64)
+    test = np.array(raw.original(f"{folder}.test.index").split(), dtype=np.int64)
     first = int(test.min())
     # The rows of tx belong to the nodes in `test`, in that order; a node of CiteSeer's test range
     # that is not among them has neither features nor a label of its own, and gets class 0.
@@ -66,7 +66,8 @@ def planetoid(raw: RawFiles, name: str) -> Data:
     pairs = np.stack([target, source])[:, source != target]
     edge_index = np.unique(pairs[::-1], axis=1)[::-1]  # by target, then source, each pair once
 
-    parts = {"val": np.arange(read("y").shape[0])[-1] + 1 + np.arange(500), "test": test}
+    labelled = len(read("y"))
+    parts = {"val": np.arange(labelled, labelled + 500), "test": test}
     masks = {}
     for part, nodes in parts.items():
         masks[part] = torch.zeros(n, dtype=torch.bool)

@@ -51,7 +51,8 @@ class RawFiles:
                 return folder / name
         origin = self.find_source(name)
         try:
-            fetch(origin.url, self.cache / name, sha256=origin.sha256)
+            attempts = 1 if origin.offline else 4
+            fetch(origin.url, self.cache / name, sha256=origin.sha256, attempts=attempts)
         except InputError as error:
             looked = f"neither in {root} nor in" if root is not None else "not in"
             gone = f" {origin.offline}." if origin.offline else ""
@@ -61,19 +62,21 @@ class RawFiles:
             ) from error
         return self.cache / name
 
-    def checked(self, name: str) -> bytes:
-        """The content of a file that may only be opened if it is the original, as pickles are."""
+    def original(self, name: str) -> bytes:
+        """The content of a file, if it is the original: what is not might even run code."""
         path, expected = self.path(name), self.find_source(name).sha256
         content = path.read_bytes()
         found = hashlib.sha256(content).hexdigest()
         if found != expected:
             raise InputError(
                 f"{path} is not the original file (SHA-256 {found[:12]}..., expected "
-                f"{str(expected)[:12]}...), and as a pickle it could run code, so it was not "
-                "opened; delete it, and it is fetched anew."
+                f"{str(expected)[:12]}...), so it was not opened; it may be cut short: replace it, "
+                "or delete it, and it is fetched anew."
             )
         return content
 
     def npz(self, name: str) -> dict[str, NDArray[Any]]:
         """The arrays of an npz file; a pickle in it is refused."""
+        if self.find_source(name).sha256 is not None:
+            self.original(name)
         return read_arrays(self.path(name))

@@ -22,8 +22,11 @@ def read_saved(path: Path) -> dict[str, Any]:
     """The attributes of a PyG ``Data`` in a ``.pt`` file."""
     if not zipfile.is_zipfile(path):
         raise InputError(f"{path} is no whole file of torch.save; save it again.")
+    # On leaving, the context takes its list off the global one, where PyG needs its own `Data`.
+    known = torch.serialization.get_safe_globals()
+    ours = [part for part in _MADE_OF if part not in known]
     try:
-        with torch.serialization.safe_globals(_MADE_OF), no_beta_warning():
+        with torch.serialization.safe_globals(ours), no_beta_warning():
             data = torch.load(path, map_location="cpu", weights_only=True)
     except pickle.UnpicklingError as error:
         refused = re.search(r"GLOBAL ([\w.]+)", str(error))

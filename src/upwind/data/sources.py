@@ -124,7 +124,7 @@ _SHA256 = {
     ),
 }
 
-_GONE = "the host graphmining.ai has been offline since 2024 or earlier (PyG issue 10510)"
+_GONE = "The host graphmining.ai is known to be offline (PyG issue 10510)"
 
 
 def source(name: str) -> Source:

@@ -101,9 +101,10 @@ def principal_axes(x: sp.csr_array) -> Vector:
 
     Sparse features stay sparse: the mean is taken off inside the product.
 
-    >>> principal_axes(sp.csr_array([[0.0, 0.0], [0.0, 0.0], [3.0, 0.0]])).ravel().tolist()
+    >>> principal_axes(sp.csr_array([[0.0, 0.0], [0.0, 0.0], [3.0, 0.0]])).ravel().round(6).tolist()
     [-1.0, -1.0, 2.0]
     """
+    x = x.astype(np.float64)
     n, features = x.shape
     mean = np.asarray(x.mean(axis=0)).ravel()
     k = min(COMPONENTS, n - 1, features - 1)
@@ -119,8 +120,8 @@ def principal_axes(x: sp.csr_array) -> Vector:
     left, size, _ = spl.svds(centred, k=k, v0=start)
     order = np.argsort(-size, kind="stable")
     scores = left[:, order] * size[order]
-    # An axis as short as the rounding of float32 is no axis.
-    scores = scores[:, size[order] > 1e-6 * np.sqrt(x.power(2).sum())]
+    # An axis as short as what rounding leaves of nothing is no axis.
+    scores = scores[:, size[order] > 1e-9 * np.sqrt(x.power(2).sum())]
     if scores.shape[1] == 0:  # all rows of x are the same
         return np.zeros((n, 1))
     skewed_right = np.where((scores**3).sum(axis=0) < 0, -1.0, 1.0)

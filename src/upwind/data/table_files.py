@@ -1,6 +1,6 @@
 """CSV and Parquet files as Arrow tables, and their columns as arrays."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -31,7 +31,7 @@ def column_names(path: Path) -> list[str]:
         raise _unreadable(path, error) from error
 
 
-def read_table(path: Path, words: Iterable[str] = ()) -> pa.Table:
+def read_table(path: Path, words: Sequence[str] = ()) -> pa.Table:
     """The whole table.
 
     Args:
@@ -46,21 +46,29 @@ def read_table(path: Path, words: Iterable[str] = ()) -> pa.Table:
             null_values=_MISSING,
             strings_can_be_null=False,
         )
-        return pa_csv.read_csv(path, parse_options=_parse(path), convert_options=convert)
+        table = pa_csv.read_csv(path, parse_options=_parse(path), convert_options=convert)
+        for name in words:  # people write a space after the comma
+            place = table.schema.get_field_index(name)
+            table = table.set_column(place, name, pc.utf8_trim_whitespace(table[name]))
+        return table
     except (pa.ArrowInvalid, OSError) as error:
         raise _unreadable(path, error) from error
 
 
 def column(table: pa.Table, name: str) -> pa.Array:
-    """A column in one piece, categories replaced by their values, no spaces around words."""
+    """A column in one piece, categories replaced by their values."""
     values = table[name].combine_chunks()
     if isinstance(values, pa.ChunkedArray):
         raise InputError(f"column {name!r} is too long for one array; store its words shorter.")
     if pa.types.is_dictionary(values.type):
         values = values.dictionary_decode()
+    return values
+
+
+def filled(values: pa.Array) -> pa.Array:
+    """The same values, where an empty word counts as missing."""
     if pa.types.is_string(values.type) or pa.types.is_large_string(values.type):
-        values = pc.utf8_trim_whitespace(values)
-        values = pc.if_else(pc.equal(values, ""), None, values)
+        return pc.if_else(pc.equal(values, ""), None, values)
     return values
 
 
@@ -99,6 +107,8 @@ def numbers(table: pa.Table, name: str) -> NDArray[np.float32]:
     if width(table, name) == 0:
         raise InputError(f"column {name!r} does not hold numbers, but {values.type}.")
     if pa.types.is_nested(values.type):
+        if values.null_count:
+            raise InputError(f"column {name!r} has {values.null_count} rows without a list.")
         values = values.flatten()
     if pa.types.is_decimal(values.type):
         values = values.cast(pa.float64())
@@ -114,4 +124,4 @@ def _parse(path: Path) -> pa_csv.ParseOptions:
 def _unreadable(path: Path, error: Exception) -> InputError:
     kind = "Parquet" if path.name.endswith(PARQUET) else "CSV"
     reason = str(error).partition("\n")[0]
-    return InputError(f"{path} cannot be read as {kind} ({reason}); it may be cut short.")
+    return InputError(f"{path} cannot be read as {kind} ({reason}); is it whole, and in UTF-8?")

@@ -15,6 +15,7 @@ from upwind.data.split import PARTS, Ids
 from upwind.data.table_files import (
     column,
     column_names,
+    filled,
     numbers,
     read_table,
     texts,
@@ -72,8 +73,15 @@ def read_tables(
 
 def resolve(columns: Columns, nodes: Sequence[str], edges: Sequence[str]) -> Columns:
     """Fill in the defaults; a column that is asked for and not there is an error."""
-    if not nodes or len(edges) < 2:
-        raise InputError("the node table needs a column of ids, and the edge table two.")
+    for what, there, needed in (("node", nodes, 1), ("edge", edges, 2)):
+        if len(there) < needed or (len(there) == 1 and set(there[0]) & set(";\t|")):
+            raise InputError(
+                f"the {what} table has {len(there)} column ({', '.join(there)}); "
+                "separate columns by commas in a .csv, by tabs in a .tsv."
+            )
+        twins = sorted({name for name in there if there.count(name) > 1})
+        if twins:
+            raise InputError(f"the {what} table has several columns {twins[0]!r}; rename them.")
     for what, there, options in (
         ("node", nodes, ("id", "label", "split", "features")),
         ("edge", edges, ("start", "end", "weight")),
@@ -105,7 +113,7 @@ def from_tables(
 ) -> tuple[dict[str, Any], list[Defect]]:
     """The arrays of a graph in two tables whose columns are called so."""
     found = Findings()
-    ids = column(nodes, names["id"])
+    ids = filled(column(nodes, names["id"]))
     _check_ids(ids, found)
     fields: dict[str, Any] = {"node_names": [str(name) for name in texts(ids).to_pylist()]}
     ends = np.stack([_look_up(ids, column(edges, names[end])) for end in ("start", "end")])
@@ -122,11 +130,13 @@ def from_tables(
     if "weight" in names:
         fields["edge_weight"] = numbers(edges, names["weight"])[known]
     if "label" in names:
-        fields["y"] = np.array(texts(column(nodes, names["label"])).to_pylist(), dtype=object)
+        fields["y"] = np.array(
+            texts(filled(column(nodes, names["label"]))).to_pylist(), dtype=object
+        )
     if "split" in names:
-        fields |= _masks(texts(column(nodes, names["split"])).to_pylist(), found)
+        fields |= _masks(texts(filled(column(nodes, names["split"]))).to_pylist(), found)
     if domain is not None and domain in nodes.schema.names:
-        fields[domain] = _domain(column(nodes, domain))
+        fields[domain] = _domain(filled(column(nodes, domain)))
     taken = {names["id"], names.get("label"), names.get("split"), domain}
     wanted = names.get("features") or [name for name in nodes.schema.names if name not in taken]
     fields["x"] = _features(nodes, wanted, "features" in names, found)
@@ -159,8 +169,11 @@ def _check_ids(ids: pa.Array, found: Findings) -> None:
 def _look_up(ids: pa.Array, ends: pa.Array) -> Ids:
     """The row of each id in the node table, or -1."""
     if ids.type != ends.type:
-        whole = pa.types.is_integer(ids.type) and pa.types.is_integer(ends.type)
-        ids, ends = (values.cast(pa.int64()) if whole else texts(values) for values in (ids, ends))
+        with contextlib.suppress(pa.ArrowInvalid):  # numbers past 2^63, or none at all
+            if pa.types.is_integer(ids.type) and pa.types.is_integer(ends.type):
+                ids, ends = ids.cast(pa.int64()), ends.cast(pa.int64())
+    if ids.type != ends.type:
+        ids, ends = texts(ids), texts(ends)
     rows = pc.index_in(ends, value_set=ids, skip_nulls=True)
     return np.asarray(pc.fill_null(rows, -1).to_numpy(zero_copy_only=False), dtype=np.int64)
 

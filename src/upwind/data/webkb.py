@@ -16,11 +16,11 @@ def webkb(raw: RawFiles) -> Data:
     features, labels, edges, universities = [], [], [], []
     offset = 0
     for name in UNIVERSITIES:
-        nodes = raw.path(f"WebKB/{name}/raw/out1_node_feature_label.txt").read_text()
+        nodes = raw.original(f"WebKB/{name}/raw/out1_node_feature_label.txt").decode()
         rows = [line.split("\t") for line in nodes.splitlines()[1:]]
         features.append(np.array([row[1].split(",") for row in rows], dtype=np.float32))
         labels.append(np.array([row[2] for row in rows], dtype=np.int64))
-        pairs = raw.path(f"WebKB/{name}/raw/out1_graph_edges.txt")
+        pairs = raw.original(f"WebKB/{name}/raw/out1_graph_edges.txt").decode().splitlines()
         # Sorted by source, then target, each pair once.
         edges.append(np.unique(np.loadtxt(pairs, dtype=np.int64, skiprows=1), axis=0) + offset)
         universities += [name] * len(rows)
