@@ -1,23 +1,34 @@
 """The command line: each command calls one function of a room, and says the answer.
 
 What a command needs is imported inside it, so that ``upwind --help`` answers at once.
+Exit codes: 0 fine, 1 a run failed, 2 input that cannot be used, 130 interrupted.
 """
 
 import sys
+import warnings
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from upwind import __version__
-from upwind.errors import InputError
+from upwind._settings import with_settings
+from upwind.errors import InputError, InputWarning, RunError
+from upwind.train.config import TABLE_FIELDS
 
 app = typer.Typer(
     name="upwind",
     help="Train node classifiers that hold up when the graph changes.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,
 )
+
+Source = Annotated[str, typer.Argument(help="A data set's name, or a graph of your own.")]
+RunFolder = Annotated[Path, typer.Argument(help="The folder of a run: runs/<id>.")]
+Root = Annotated[Path, typer.Option("--runs", help="The folder of runs.")]
+Json = Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")]
+Saving = Annotated[float, typer.Option(help="How much of a run's work may be lost.")]
 
 
 def _print_version(wanted: bool) -> None:
@@ -94,10 +105,255 @@ def datasets(
     )
 
 
+@app.command()
+@with_settings()
+def train(
+    source: Source,
+    runs: Root = Path("runs"),
+    checkpoint_seconds: Saving = 10.0,
+    json: Json = False,
+    **settings: Any,
+) -> None:
+    """Train one model and keep a record; the same command goes on where it was stopped."""
+    from upwind import _terminal as terminal
+    from upwind.runs import Run, execute
+    from upwind.train import load_data, resolve
+
+    asked = _asked(source, settings)
+    data = load_data(asked)
+    config = resolve(asked, data)
+    run = Run.of(runs, config, data)
+    with terminal.progress_of([run.folder], config.epochs, config.method):
+        execute(asked, root=runs, checkpoint_seconds=checkpoint_seconds, data=data)
+    if json:
+        terminal.say_json({"run": run.folder, "config": config, "result": run.result})
+    else:
+        _say_run(run)
+
+
+@app.command()
+@with_settings(without=["method", "seed"])
+def compare(
+    source: Source,
+    methods: Annotated[
+        str, typer.Option(help="Two or more, the baseline first: erm,tar,tar:restart=false.")
+    ] = "erm,tar",
+    seeds: Annotated[
+        str, typer.Option(help="How many (the seeds of the published runs), or a list: 3,5,8.")
+    ] = "5",
+    jobs: Annotated[int, typer.Option(help="Runs at the same time, each a process.")] = 1,
+    runs: Root = Path("runs"),
+    checkpoint_seconds: Saving = 10.0,
+    json: Json = False,
+    **settings: Any,
+) -> None:
+    """Train several methods with several seeds, and say which is better and how surely."""
+    from upwind import _terminal as terminal
+    from upwind.runs.compare import fan_out, plan
+    from upwind.train import load_data, published_seeds, resolve
+
+    asked = _asked(source, settings)
+    data = load_data(asked)
+    wanted = _numbers(seeds)
+    chosen = published_seeds(data.name, wanted[0]) if "," not in seeds else wanted
+    comparison = plan(asked, methods.split(","), chosen, runs, data)
+    folders = [run.folder for run in comparison.members()]
+    epochs = resolve(asked, data).epochs * len(folders)
+    try:
+        with terminal.progress_of(folders, epochs, f"{data.name} {data.shift}"):
+            problems = fan_out(comparison, jobs=jobs, checkpoint_seconds=checkpoint_seconds)
+    except KeyboardInterrupt:
+        _say_comparison(comparison, ["interrupted; the same command goes on from here"], json)
+        raise
+    _say_comparison(comparison, problems, json)
+    if problems:
+        raise typer.Exit(1)
+
+
+@app.command()
+@with_settings(only=[*TABLE_FIELDS, "backbone"])
+def predict(
+    run: RunFolder,
+    source: Source,
+    out: Annotated[Path, typer.Option(help="Where to: .parquet or .csv.")] = Path(
+        "predictions.parquet"
+    ),
+    json: Json = False,
+    **settings: Any,
+) -> None:
+    """Write what a run's model says of every node of a graph."""
+    from upwind import _terminal as terminal
+    from upwind.runs import Run
+    from upwind.runs.predict import predict as predict_with
+    from upwind.runs.predict import save
+    from upwind.train import load_data
+
+    model, asked = Run(run), _asked(source, settings)
+    data = load_data(asked, label_names=model.data["label_names"])
+    columns = predict_with(model, data, backbone=settings["backbone"])
+    save(columns, out)
+    count = len(columns["node"])
+    if json:
+        terminal.say_json({"out": out, "nodes": count, "columns": list(columns)})
+    else:
+        print(f"{count:,} predictions in {out}")
+
+
+@app.command()
+def runs(runs: Root = Path("runs"), json: Json = False) -> None:
+    """List the runs there are."""
+    from upwind import _terminal as terminal
+    from upwind.runs import find_runs
+
+    found = [_summary(run) for run in find_runs(runs)]
+    if json:
+        terminal.say_json(found)
+    elif not found:
+        print(f"no runs in {runs}")
+    else:
+        rows = [
+            [
+                line["run"].name,
+                line["data"],
+                str(line["shift"]),
+                line["method"],
+                str(line["seed"]),
+                "done" if line["done"] else f"{line['epochs']} epochs",
+                terminal.percent(line["test"]),
+            ]
+            for line in found
+        ]
+        columns = ["run", "data", "shift", "method", "seed", "state", "OOD test"]
+        terminal.say_table(str(runs), columns, rows)
+
+
+@app.command()
+def show(run: RunFolder, json: Json = False) -> None:
+    """Show what a run was, and how it ended."""
+    from upwind import _terminal as terminal
+    from upwind.runs import Run
+
+    record = Run(run)
+    if json:
+        result = record.result if record.is_done else None
+        terminal.say_json({**_summary(record), "config": record.config, "result": result})
+    elif record.is_done:
+        _say_run(record)
+    else:
+        line = _summary(record)
+        print(f"{run}: {line['method']} on {line['data']}, {line['epochs']} epochs so far")
+
+
+@app.command()
+def doctor(runs: Root = Path("runs"), json: Json = False) -> None:
+    """Check that this machine has what is needed."""
+    from upwind import _terminal as terminal
+    from upwind.runs.doctor import examine
+
+    found = examine(runs)
+    if json:
+        terminal.say_json(found)
+    else:
+        rows = [[c["name"], "ok" if c["good"] else "BAD", c["says"]] for c in found["checks"]]
+        terminal.say_table(f"upwind {__version__}", ["what", "", "says"], rows)
+    if not all(check["good"] for check in found["checks"]):
+        raise typer.Exit(1)
+
+
+def _asked(source: str, settings: dict[str, Any]) -> dict[str, Any]:
+    given = {name: value for name, value in settings.items() if value is not None}
+    return {"source": source, **given}
+
+
+def _numbers(text: str) -> list[int]:
+    try:
+        return [int(part) for part in text.split(",") if part]
+    except ValueError:
+        raise InputError(f"seeds={text} must be a number, or numbers with commas") from None
+
+
+def _summary(run: Any) -> dict[str, Any]:
+    config, data = run.config, run.data
+    result = run.result if run.is_done else None
+    return {
+        "run": run.folder,
+        "data": data["name"],
+        "shift": data["shift"],
+        "method": config.method,
+        "seed": config.seed,
+        "done": run.is_done,
+        "epochs": sum(1 for _ in run.epochs()),
+        "test": result and result["scores"].get("test", {}).get(result["metric"]),
+    }
+
+
+def _say_run(run: Any) -> None:
+    from upwind import _terminal as terminal
+
+    config, data, result = run.config, run.data, run.result
+    metric = result["metric"]
+    titles = {metric: metric, "balanced_accuracy": "balanced", "macro_f1": "macro F1", "ece": "ECE"}
+    rows = [
+        [part, str(data["parts"][part]), *(terminal.percent(scores[name]) for name in titles)]
+        for part, scores in result["scores"].items()
+    ]
+    chosen = result["rules"][config.select]["epoch"]
+    title = f"{config.method} on {data['name']} ({data['shift']})"
+    terminal.say_table(
+        f"{title}, epoch {chosen} by {config.select}", ["part", "nodes", *titles.values()], rows
+    )
+    print(f"{terminal.duration(sum(result['seconds'].values()))} of training; {run.folder}")
+
+
+def _say_comparison(comparison: Any, problems: list[str], json: bool) -> None:
+    from upwind import _terminal as terminal
+
+    table = comparison.table()
+    if json:
+        terminal.say_json(
+            {
+                "comparison": comparison.path,
+                **vars(comparison),
+                "table": table,
+                "problems": problems,
+            }
+        )
+        return
+    rows = [
+        [
+            row.method,
+            str(row.test.count),
+            terminal.spread(row.test),
+            "" if row.difference is None else f"{100 * row.difference.mean:+.2f}",
+            ""
+            if not row.difference or row.difference.p_value is None
+            else f"{row.difference.p_value:.3f}",
+            terminal.spread(row.id_test),
+            terminal.spread(row.ece),
+            terminal.duration(row.seconds),
+        ]
+        for row in table
+    ]
+    baseline = comparison.methods[0]
+    columns = ["method", "runs", "OOD test", f"- {baseline}", "p", "ID test", "ECE", "time a run"]
+    terminal.say_table(f"{comparison.metric}, mean ± deviation", columns, rows)
+    for problem in problems:
+        print(f"upwind: {problem}", file=sys.stderr)
+    print(comparison.path)
+
+
+def _say_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
+    """Ours in a sentence; of others nothing that a user could act on."""
+    if issubclass(category, InputWarning):
+        print(f"upwind: {message}", file=sys.stderr)
+
+
 def main() -> None:
-    """Run the command line; input that cannot be used ends it with one sentence and code 2."""
+    """Run the command line; what goes wrong ends it with one sentence and a code."""
+    warnings.showwarning = _say_warning
     try:
         app()
-    except InputError as error:
-        print(f"upwind: {error}", file=sys.stderr)
-        sys.exit(2)
+    except (InputError, RunError) as error:
+        from upwind._terminal import complain
+
+        sys.exit(complain(str(error), 2 if isinstance(error, InputError) else 1))

@@ -7,3 +7,7 @@ class InputError(ValueError):
 
 class InputWarning(UserWarning):
     """The input can be used, but not quite as given; the message says what was done instead."""
+
+
+class RunError(RuntimeError):
+    """A run could not go on; the message says why and what is left of it."""

@@ -1,0 +1,177 @@
+"""What a training objective is, and how one is named.
+
+A method is a class with a ``name``; being a subclass registers it. The loop calls ``loss`` once
+a step and the hooks around it, and knows nothing else.
+"""
+
+import dataclasses
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+from typing import Any, ClassVar
+
+from torch import Tensor, nn
+from torch_geometric.data import Data
+
+from upwind._options import parse as parse_options
+from upwind._registry import find, members
+from upwind.errors import InputError
+from upwind.nets import Model
+from upwind.sampling import Batch
+
+
+@dataclasses.dataclass(frozen=True)
+class NoOptions:
+    """A method without options."""
+
+
+class Method(nn.Module, ABC):
+    """A training objective, with its own parameters, networks and state if it has any.
+
+    Whatever is a parameter, a buffer or in ``get_extra_state`` is in the checkpoint.
+
+    Attributes:
+        name: What it is called on the command line.
+        Options: Frozen dataclass of its options, each with default and published search space.
+        needs: What the data must have; ``"environments"`` is two or more training environments.
+        published: Options that a publication chose, by ``"data set/shift"`` or ``"data set"``.
+        recipe: Fields of the training configuration that the method's publication changes.
+    """
+
+    name: ClassVar[str]
+    Options: ClassVar[type]
+    needs: ClassVar[frozenset[str]] = frozenset()
+    published: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
+    recipe: ClassVar[Mapping[str, Any]] = {}
+
+    def __init__(self, options: Any) -> None:
+        super().__init__()
+        self.options = options
+
+    @abstractmethod
+    def loss(self, model: Model, batch: Batch) -> Tensor:
+        """The scalar to descend on. Training nodes of the batch are ``batch.mask``."""
+
+    def learned(self) -> Iterable[nn.Parameter]:
+        """What the loop's optimiser trains beside the model."""
+        return self.parameters()
+
+    def node_weights(self) -> Tensor | None:
+        """What each node of the graph weighs now, with mean one; none without weights."""
+        return None
+
+    def on_start(self, model: Model, data: Data) -> None:
+        """Once, before the optimiser is made: networks and buffers of the data's size go here."""
+
+    def on_epoch_start(self, epoch: int) -> None:
+        """Before the first batch of an epoch."""
+
+    def on_step_start(self, progress: float) -> None:
+        """Before each step, with the share of the whole training that is done."""
+
+    def on_step_end(self, model: Model, batch: Batch) -> None:
+        """After each step of the optimiser."""
+
+    def on_epoch_end(self, model: Model, data: Data) -> None:
+        """After the last batch of an epoch, before the model is scored."""
+
+
+class Synthesiser(Method):
+    """A method that changes the batch and leaves the loss to another: ``"graphens+tar"``."""
+
+    inner: Method
+
+    def __init__(self, options: Any, inner: Method) -> None:
+        super().__init__(options)
+        self.inner = inner
+
+    @abstractmethod
+    def synthesise(self, model: Model, batch: Batch) -> Batch:
+        """The batch that the inner method is given."""
+
+    def loss(self, model: Model, batch: Batch) -> Tensor:
+        """The inner method's loss on the changed batch."""
+        return self.inner.loss(model, self.synthesise(model, batch))
+
+    def node_weights(self) -> Tensor | None:
+        """The inner method's."""
+        return self.inner.node_weights()
+
+    def on_start(self, model: Model, data: Data) -> None:
+        """Passed on, like every hook."""
+        self.inner.on_start(model, data)
+
+    def on_epoch_start(self, epoch: int) -> None:
+        """Passed on."""
+        self.inner.on_epoch_start(epoch)
+
+    def on_step_start(self, progress: float) -> None:
+        """Passed on."""
+        self.inner.on_step_start(progress)
+
+    def on_step_end(self, model: Model, batch: Batch) -> None:
+        """Passed on."""
+        self.inner.on_step_end(model, batch)
+
+    def on_epoch_end(self, model: Model, data: Data) -> None:
+        """Passed on."""
+        self.inner.on_epoch_end(model, data)
+
+
+def get(name: str) -> type[Method]:
+    """The method of this name; an unknown one is answered with the nearest there are.
+
+    >>> get("erm").__name__
+    'ERM'
+    """
+    kind: type[Method] = find(Method, name, "method")
+    return kind
+
+
+def names() -> list[str]:
+    """The methods there are."""
+    return sorted(members(Method))
+
+
+def parse(spec: str) -> dict[str, dict[str, Any]]:
+    """The options that a spec sets, by method: parts joined by ``+``, options by ``:``.
+
+    >>> parse("erm")
+    {'erm': {}}
+    """
+    parts: dict[str, dict[str, Any]] = {}
+    for part in spec.split("+"):
+        name, *settings = part.split(":")
+        pairs = [setting.partition("=") for setting in settings]
+        parts[name] = parse_options(get(name).Options, {k: v for k, _, v in pairs}, name)
+    *outer, _ = parts
+    for name in outer:
+        if not issubclass(get(name), Synthesiser):
+            raise InputError(f"{name} brings its own loss and cannot stand before a '+'")
+    return parts
+
+
+def resolve(spec: str, source: str, shift: str | None) -> dict[str, dict[str, Any]]:
+    """All options of a spec's methods: as set, else as published for this data, else default."""
+    resolved = {}
+    for name, chosen in parse(spec).items():
+        kind = get(name)
+        published = kind.published.get(f"{source}/{shift}", kind.published.get(source, {}))
+        resolved[name] = dataclasses.asdict(kind.Options(**{**published, **chosen}))
+    return resolved
+
+
+def build(options: Mapping[str, Mapping[str, Any]]) -> Method:
+    """The method with these resolved options, the last part innermost."""
+    built: Method | None = None
+    for name, values in reversed(list(options.items())):
+        kind = get(name)
+        chosen = kind.Options(**values)
+        if issubclass(kind, Synthesiser):
+            if built is None:
+                raise InputError(f"{name} needs a loss to pass its batch to: {name}+erm")
+            built = kind(chosen, built)
+        else:
+            built = kind(chosen)
+    if built is None:
+        raise InputError("no method was named")
+    return built

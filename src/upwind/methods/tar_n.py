@@ -1,0 +1,26 @@
+"""TAR on a graph that joins the labelled nodes directly."""
+
+from dataclasses import dataclass
+from typing import ClassVar, final
+
+from upwind._options import option
+from upwind.methods._flow import FlowMethod, FlowOptions
+
+
+@dataclass(frozen=True)
+class ReconnectOptions(FlowOptions):
+    """The paper gives no number of neighbours."""
+
+    neighbours: int = option(3, "Labelled nodes that each labelled node is joined with.")
+
+
+@final
+class TARN(FlowMethod):
+    """TAR-N (Zheng et al., appendix C): weight flows between labelled nodes that are near."""
+
+    name: ClassVar[str] = "tar_n"
+    Options: ClassVar[type] = ReconnectOptions
+
+    def reconnect(self) -> int:
+        """Each labelled node's nearest labelled ones, by breadth-first search."""
+        return int(self.options.neighbours)

@@ -1,0 +1,18 @@
+"""Networks: an encoder, and the linear classifier on top of it."""
+
+from upwind.nets._encoder import Encoder, get, names
+from upwind.nets.gat import GAT
+from upwind.nets.gcn import GCN
+from upwind.nets.imported import Imported
+from upwind.nets.model import Model, build
+
+__all__ = [
+    "GAT",
+    "GCN",
+    "Encoder",
+    "Imported",
+    "Model",
+    "build",
+    "get",
+    "names",
+]

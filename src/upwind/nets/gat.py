@@ -1,0 +1,61 @@
+"""The long-tail benchmarks' graph attention network."""
+
+from typing import ClassVar, final
+
+from torch import Tensor, nn
+from torch.nn.functional import elu
+from torch_geometric.nn import GATConv
+
+from upwind.errors import InputError
+from upwind.nets._encoder import Encoder
+from upwind.nets.dropout import Dropout
+from upwind.nets.linear import Linear
+from upwind.sampling import Batch
+
+
+@final
+class GAT(Encoder):
+    """``layers`` times attention (Veličković et al., ICLR 2018) and ELU, then dropout.
+
+    ``hidden`` is what all ``heads`` have together. Attention has no place for a sampler's edge
+    weights, and does not read them.
+    """
+
+    name: ClassVar[str] = "gat"
+    options: ClassVar[tuple[str, ...]] = (
+        "hidden",
+        "layers",
+        "heads",
+        "dropout",
+        "attention_dropout",
+    )
+
+    def __init__(
+        self,
+        in_channels: int,
+        *,
+        hidden: int = 256,
+        layers: int = 2,
+        heads: int = 8,
+        dropout: float = 0.5,
+        attention_dropout: float = 0.6,
+    ) -> None:
+        super().__init__()
+        if hidden % heads:
+            raise InputError(f"hidden = {hidden} cannot be shared out over {heads} heads")
+        each = hidden // heads
+        self.convolutions = nn.ModuleList()
+        for width in [in_channels, *[hidden] * (layers - 1)]:
+            convolve = GATConv(width, each, heads=heads, dropout=attention_dropout)
+            convolve.lin = Linear(width, hidden)  # takes sparse features
+            self.convolutions.append(convolve)
+        self.dropout = Dropout(dropout)
+        self.width = hidden
+
+    def forward(self, batch: Batch) -> Tensor:
+        """Features of shape ``[rows, hidden]``."""
+        h = batch.x
+        for convolve in self.convolutions:
+            h = elu(convolve(h, batch.edge_index))
+        dropped: Tensor = self.dropout(h)
+        return dropped

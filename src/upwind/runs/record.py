@@ -1,0 +1,138 @@
+"""A run's folder: what is in it, and reading it.
+
+runs/<id>/
+  config.json             asked, config (resolved), data (facts and fingerprint)
+  environment.json        versions, revision, machine
+  epochs.jsonl            one line per epoch
+  checkpoint.safetensors  the training as of its last saved epoch
+  model.safetensors       the kept model
+  weights.npz             weight of every node at up to 50 epochs (small graphs)
+  result.json             scores by selection rule, calibration, time
+  done                    empty; there when all of the above is final
+"""
+
+import dataclasses
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, final
+
+import torch
+from torch import Tensor
+from torch_geometric.data import Data
+
+from upwind.data import PARTS
+from upwind.errors import InputError
+from upwind.runs import files
+from upwind.train import Config
+from upwind.train.config import DATA_FIELDS
+
+
+@final
+class Run:
+    """The record in a folder; nothing is read before it is asked for."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    @classmethod
+    def of(cls, root: Path, config: Config, data: Data) -> "Run":
+        """The record that this configuration on this data has under ``root``."""
+        return cls(root / identity(config, facts(data)))
+
+    @property
+    def id(self) -> str:
+        """The hash of the resolved configuration, data included."""
+        return self.folder.name
+
+    @property
+    def is_done(self) -> bool:
+        """Whether it trained to the end."""
+        return (self.folder / "done").exists()
+
+    @property
+    def config(self) -> Config:
+        """The resolved configuration."""
+        known = {field.name for field in dataclasses.fields(Config)}
+        stored = self._part("config.json")["config"]
+        return Config(**{name: value for name, value in stored.items() if name in known})
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """Facts about the data: sizes, names, fingerprint."""
+        data: dict[str, Any] = self._part("config.json")["data"]
+        return data
+
+    @property
+    def result(self) -> dict[str, Any]:
+        """Scores, calibration, time; only of a run that is done."""
+        if not self.is_done:
+            raise InputError(f"{self.folder} is not finished; give its command again to go on")
+        result: dict[str, Any] = self._part("result.json")
+        return result
+
+    def epochs(self) -> Iterator[dict[str, Any]]:
+        """Its epochs so far; a line that is being written is left out."""
+        path = self.folder / "epochs.jsonl"
+        if not path.exists():
+            return
+        with open(path) as lines:
+            for line in lines:
+                if line.endswith("\n"):
+                    yield json.loads(line)
+
+    def _part(self, name: str) -> Any:
+        path = self.folder / name
+        if not path.exists():
+            raise InputError(f"{self.folder} is no run: it has no {name}")
+        return files.read_json(path)
+
+
+def find_runs(root: Path) -> list[Run]:
+    """The runs under a folder, oldest first."""
+    configs = sorted(root.glob("*/config.json"), key=lambda path: path.stat().st_mtime)
+    return [Run(path.parent) for path in configs]
+
+
+def identity(config: Config, data: Mapping[str, Any]) -> str:
+    """Twelve hex digits of SHA-256 over the resolved configuration and the data's fingerprint.
+
+    Where the data came from is not part of it: the same graph from another path is the same.
+    """
+    settings = {k: v for k, v in dataclasses.asdict(config).items() if k not in DATA_FIELDS}
+    text = json.dumps([settings, data["name"], data["shift"], data["sha256"]], sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+def facts(data: Data) -> dict[str, Any]:
+    """What a record says of its data."""
+    return {
+        "name": data.name,
+        "shift": data.shift,
+        "nodes": int(data.num_nodes),
+        "edges": int(data.edge_index.shape[1]),
+        "features": int(data.x.shape[1]),
+        "classes": int(data.num_classes),
+        "environments": int(data.num_envs),
+        "metric": data.metric,
+        "label_names": list(data.label_names),
+        "parts": {part: int(data[f"{part}_mask"].sum()) for part in PARTS},
+        "sha256": _fingerprint(data),
+    }
+
+
+def _fingerprint(data: Data) -> str:
+    digest = hashlib.sha256()
+    for name in ("x", "edge_index", "edge_weight", "y", *(f"{p}_mask" for p in PARTS), "env_id"):
+        if (value := getattr(data, name, None)) is not None:
+            for part in _dense_parts(value):
+                digest.update(f"{part.dtype}{tuple(part.shape)}".encode())
+                digest.update(part.contiguous().numpy().tobytes())
+    return digest.hexdigest()
+
+
+def _dense_parts(value: Tensor) -> list[Tensor]:
+    if value.layout == torch.sparse_csr:
+        return [value.crow_indices(), value.col_indices(), value.values()]
+    return [value]

@@ -1,0 +1,75 @@
+import dataclasses
+import gc
+
+import pytest
+import torch
+
+from upwind import InputError, methods, nets, sampling
+from upwind._options import option, parse
+
+
+@dataclasses.dataclass(frozen=True)
+class Options:
+    size: float = option(0.1, "a size", grid=(0.1, 1.0))
+    count: int | None = option(None, "a count")
+    again: bool = option(True, "again or not")
+
+
+def test_options_are_read_by_their_types():
+    texts = {"size": "1e-2", "count": "3", "again": "false"}
+    assert parse(Options, texts, "x") == {"size": 0.01, "count": 3, "again": False}
+    assert parse(Options, {"count": "none"}, "x") == {"count": None}
+
+
+@pytest.mark.parametrize(
+    ("texts", "complaint"),
+    [
+        ({"sise": "1"}, "x has no option 'sise'; it has: size, count, again"),
+        ({"size": "big"}, "x:size=big cannot be read as float"),
+        ({"again": "1"}, "x:again=1 cannot be read as bool"),
+    ],
+)
+def test_options_that_cannot_be_read_are_named(texts, complaint):
+    with pytest.raises(InputError, match=complaint):
+        parse(Options, texts, "x")
+
+
+def test_an_option_carries_its_search_space():
+    assert dataclasses.fields(Options)[0].metadata["grid"] == (0.1, 1.0)
+
+
+def test_an_unknown_method_is_answered_with_the_nearest():
+    with pytest.raises(InputError, match="there is no method 'emr'; did you mean erm"):
+        methods.get("emr")
+
+
+def test_only_a_synthesiser_stands_before_a_plus():
+    with pytest.raises(InputError, match="erm brings its own loss"):
+        methods.parse("erm+tar")
+
+
+@pytest.fixture
+def doubling():
+    """A synthesiser that counts every node twice; gone after the test."""
+
+    class Doubling(methods.Synthesiser):
+        name = "doubling"
+        Options = methods.NoOptions
+
+        def synthesise(self, model, batch):  # noqa: ARG002
+            return dataclasses.replace(batch, node_norm=2 * batch.node_norm)
+
+    yield
+    del Doubling
+    gc.collect()  # a class that is gone is no longer registered
+
+
+@pytest.mark.usefixtures("doubling")
+def test_a_synthesiser_composes_with_a_loss(small):
+    model = nets.build("gcn", 8, 3, {"hidden": 8, "layers": 1, "dropout": 0.0})
+    batch = sampling.whole(small)
+    plain = methods.build(methods.resolve("erm", "small", None))
+    both = methods.build(methods.resolve("doubling+erm", "small", None))
+    torch.testing.assert_close(both.loss(model, batch), 2 * plain.loss(model, batch))
+    with pytest.raises(InputError, match="doubling\\+erm"):
+        methods.build({"doubling": {}})

@@ -1,0 +1,76 @@
+import pytest
+import torch
+from torch.nn.functional import cross_entropy
+
+import upwind
+from upwind import methods, nets, sampling
+
+NET = {"hidden": 8, "layers": 1, "dropout": 0.0}
+
+
+def make(spec, data):
+    model = nets.build("gcn", 8, 3, NET)
+    method = methods.build(methods.resolve(spec, data.name, data.shift))
+    method.on_start(model, data)
+    return model, method
+
+
+@pytest.mark.filterwarnings("ignore::upwind.InputWarning")
+@pytest.mark.parametrize("restart", ["true", "false"])
+def test_a_step_on_a_sample_is_the_flow_written_out(small, restart):
+    model, method = make(f"tar:tau=0.05:steps=4:beta=0.2:restart={restart}", small)
+    sampler = sampling.Saint(
+        small, seed=0, batch_size=12, walk_length=1, steps_per_epoch=3, coverage=3
+    )
+    graph = upwind.Graph.from_edge_index(small.edge_index, num_nodes=60)
+    q = torch.full((60,), 1 / 60)
+    for batch in sampler.epoch():
+        each = cross_entropy(model(batch)[batch.mask], batch.y[batch.mask], reduction="none")
+        losses = torch.full((len(batch.n_id),), float(each.detach().mean()))
+        losses[batch.mask] = each.detach()
+        start = torch.full_like(losses, 1 / 60) if restart == "true" else q[batch.n_id]
+        flow = upwind.gradient_flow(
+            graph.subgraph(batch.n_id), losses, steps=4, tau=0.05, beta=0.2, start=start
+        )
+        q[batch.n_id] = flow.weights
+        mean_one = q / q[small.train_mask].mean()
+        rows = batch.n_id[batch.mask]
+        expected = (batch.node_norm[batch.mask] * mean_one[rows] * each).sum()
+        torch.testing.assert_close(method.loss(model, batch), expected)
+    torch.testing.assert_close(method.node_weights(), 60 * q)
+
+
+def test_without_a_step_size_it_is_erm(small):
+    model, method = make("tar:tau=0", small)
+    batch = sampling.whole(small)
+    plain = methods.ERM(methods.NoOptions()).loss(model, batch)
+    torch.testing.assert_close(method.loss(model, batch), plain)
+
+
+def test_once_an_epoch_the_weights_wait_for_its_end(small):
+    model, method = make("tar:tau=0.1:update=epoch", small)
+    method.loss(model, sampling.whole(small))
+    assert torch.allclose(method.node_weights(), torch.ones(60))
+    method.on_epoch_end(model, small)
+    assert not torch.allclose(method.node_weights(), torch.ones(60))
+
+
+@pytest.mark.parametrize("fill", ["mean", "entropy", "harmonic"])
+@pytest.mark.parametrize("update", ["call", "epoch"])
+def test_every_filling_works_in_batches_and_once_an_epoch(small, fill, update):
+    model, method = make(f"tar:tau=0.1:fill={fill}:update={update}", small)
+    sampler = sampling.Saint(
+        small, seed=0, batch_size=12, walk_length=1, steps_per_epoch=3, coverage=3
+    )
+    for _ in range(2):
+        for batch in sampler.epoch():
+            assert method.loss(model, batch).isfinite()
+        method.on_epoch_end(model, small)
+    assert method.node_weights().std() > 0
+
+
+def test_the_papers_settings_are_the_defaults_on_its_data():
+    options = methods.resolve("tar", "cbas", "concept")["tar"]
+    assert (options["tau"], options["steps"], options["beta"]) == (0.01, 10, 0.1)
+    options = methods.resolve("tar:beta=0.5", "pubmed_lt", "long_tail")["tar"]
+    assert (options["tau"], options["steps"], options["beta"]) == (0.01, 3, 0.5)

@@ -1,0 +1,60 @@
+"""What every backbone promises, and a module of one's own."""
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from upwind import InputError, nets, sampling
+
+OPTIONS = {
+    "hidden": 16,
+    "layers": 2,
+    "heads": 2,
+    "dropout": 0.5,
+    "attention_dropout": 0.6,
+}
+BACKBONES = [*nets.names(), "torch_geometric.nn:GraphSAGE", "torch_geometric.nn:GCNConv"]
+
+
+@pytest.mark.parametrize("backbone", BACKBONES)
+class TestEveryBackbone:
+    def test_logits_are_the_classifier_on_the_features(self, backbone, small):
+        model = nets.build(backbone, 8, 3, OPTIONS).eval()
+        batch = sampling.whole(small)
+        features = model.features(batch)
+        assert features.shape == (60, 16)
+        assert torch.equal(model.classify(features), model(batch))
+
+    def test_every_parameter_gets_a_gradient(self, backbone, small):
+        model = nets.build(backbone, 8, 3, OPTIONS)
+        model(sampling.whole(small)).square().sum().backward()
+        assert all(p.grad is not None and p.grad.isfinite().all() for p in model.parameters())
+
+    def test_relabelled_nodes_have_the_same_logits(self, backbone, small):
+        model = nets.build(backbone, 8, 3, OPTIONS).eval()
+        expected = model(sampling.whole(small))
+        order = torch.randperm(60)
+        place = order.argsort()
+        small.x, small.edge_index = small.x[order], place[small.edge_index]
+        torch.testing.assert_close(model(sampling.whole(small)), expected[order])
+
+
+@pytest.mark.parametrize("name", nets.names())
+def test_every_registered_backbone_has_a_test_file(name):
+    assert (Path(__file__).parent / f"test_{name}.py").exists()
+
+
+@pytest.mark.parametrize(
+    ("backbone", "complaint"),
+    [
+        ("gnc", "did you mean gcn"),
+        ("no.such:Thing", "cannot be imported"),
+        ("torch.nn:NoSuch", "cannot be imported"),
+        ("os:system", "is not a torch module class"),
+        ("subprocess:Popen", "is not a torch module class"),
+    ],
+)
+def test_what_is_no_backbone_is_refused(backbone, complaint):
+    with pytest.raises(InputError, match=complaint):
+        nets.build(backbone, 8, 3, OPTIONS)

@@ -1,0 +1,40 @@
+import pytest
+
+from upwind import InputError
+from upwind.train import published_seeds, resolve
+
+
+def test_what_is_asked_beats_what_is_published_beats_the_default(small):
+    small.name = "cbas"
+    config = resolve({"source": "cbas", "epochs": 7}, small)
+    assert (config.epochs, config.lr, config.hidden) == (7, 3e-3, 300)
+
+
+def test_the_long_tail_has_its_own_protocol(small):
+    small.name = "cora_lt"
+    config = resolve({"source": "cora_lt"}, small)
+    assert (config.backbone, config.sampler, config.schedule) == ("gat", "full", "plateau")
+    assert (config.epochs, config.lr, config.weight_decay) == (500, 0.01, 0.0)
+    assert config.row_normalise
+
+
+def test_published_seeds_are_the_benchmarks():
+    assert published_seeds("webkb", 3) == [110, 207, 304]
+    assert published_seeds("pubmed_lt", 5) == [101, 102, 103, 104, 105]
+
+
+@pytest.mark.parametrize(
+    ("asked", "complaint"),
+    [
+        ({"epoch": 3}, "there is no setting 'epoch'"),
+        ({"epochs": 0}, "epochs=0 must be at least 1"),
+        ({"lr": -1.0}, "lr=-1.0 must be above 0"),
+        ({"dropout": 1.0}, "dropout=1.0 must be in"),
+        ({"schedule": "cosine"}, "schedule='cosine' must be constant or plateau"),
+        ({"select": "test"}, "select='test' must be"),
+        ({"method": "erm:tau=1"}, "erm has no option 'tau'"),
+    ],
+)
+def test_what_cannot_be_is_said_in_a_sentence(small, asked, complaint):
+    with pytest.raises(InputError, match=complaint):
+        resolve({"source": "small", **asked}, small)
