@@ -188,3 +188,22 @@ def test_a_result_is_only_read_of_a_run_that_is_done(quick, tmp_path):
         _ = run.result
     with pytest.raises(InputError, match=r"is no run: it has no config\.json"):
         _ = Run(tmp_path).config
+
+
+def test_a_setting_that_upwind_gains_later_leaves_old_runs_found(quick, tmp_path):
+    run = execute(quick, root=tmp_path)
+    path = run.folder / "config.json"
+    stored = json.loads(path.read_text())
+    del stored["config"]["heads"]
+    path.write_text(json.dumps(stored))
+    assert execute(quick, root=tmp_path).folder == run.folder
+
+
+def test_a_record_made_with_another_default_is_refused(quick, tmp_path):
+    run = execute(quick, root=tmp_path)
+    path = run.folder / "config.json"
+    stored = json.loads(path.read_text())
+    stored["config"]["heads"] = 3
+    path.write_text(json.dumps(stored))
+    with pytest.raises(InputError, match="default of heads was 3, not 8"):
+        execute(quick, root=tmp_path)

@@ -9,6 +9,7 @@ from upwind.methods._base import (
     names,
     parse,
     resolve,
+    set_apart,
 )
 from upwind.methods._losses import row_losses
 from upwind.methods.erm import ERM
@@ -28,4 +29,5 @@ __all__ = [
     "parse",
     "resolve",
     "row_losses",
+    "set_apart",
 ]

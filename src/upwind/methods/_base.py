@@ -160,6 +160,16 @@ def resolve(spec: str, source: str, shift: str | None) -> dict[str, dict[str, An
     return resolved
 
 
+def set_apart(name: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Those of a method's options that are not at their default.
+
+    >>> set_apart("tar", {"tau": 0.5, "steps": 10})
+    {'tau': 0.5}
+    """
+    defaults = dataclasses.asdict(get(name).Options())
+    return {key: value for key, value in options.items() if value != defaults.get(key)}
+
+
 def build(options: Mapping[str, Mapping[str, Any]]) -> Method:
     """The method with these resolved options, the last part innermost."""
     built: Method | None = None

@@ -51,6 +51,7 @@ def execute(
     with files.disk_errors_said(run.folder):
         run.folder.mkdir(parents=True, exist_ok=True)
         with files.locked(run.folder / "lock"):
+            run.check_settings(config)
             if not run.is_done:
                 _do(run, config, data, asked, checkpoint_seconds, watch)
     return run

@@ -22,6 +22,7 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
+from upwind import methods
 from upwind.data import PARTS
 from upwind.errors import InputError
 from upwind.runs import files
@@ -45,6 +46,18 @@ class Run:
     def id(self) -> str:
         """The hash of the resolved configuration, data included."""
         return self.folder.name
+
+    def check_settings(self, config: Config) -> None:
+        """Refuse a record that an upwind with other defaults made under this id."""
+        if not (self.folder / "config.json").exists():
+            return
+        stored, wanted = _trained_by(self.config), _trained_by(config)
+        for name, value in wanted.items():
+            if stored[name] != value:
+                raise InputError(
+                    f"{self.folder} was made when the default of {name} was {stored[name]!r}, not "
+                    f"{value!r}; keep it elsewhere and start again"
+                )
 
     @property
     def is_done(self) -> bool:
@@ -98,11 +111,24 @@ def find_runs(root: Path) -> list[Run]:
 def identity(config: Config, data: Mapping[str, Any]) -> str:
     """Twelve hex digits of SHA-256 over the resolved configuration and the data's fingerprint.
 
-    Where the data came from is not part of it: the same graph from another path is the same.
+    Where the data came from is not part of it: the same graph from another path is the same. Nor
+    are settings at their default, so that a setting that upwind gains later leaves old runs found.
     """
-    settings = {k: v for k, v in dataclasses.asdict(config).items() if k not in DATA_FIELDS}
+    defaults = dataclasses.asdict(Config())
+    settings = {
+        name: value for name, value in _trained_by(config).items() if value != defaults[name]
+    }
+    settings["options"] = {
+        name: methods.set_apart(name, options) for name, options in config.options.items()
+    }
     text = json.dumps([settings, data["name"], data["shift"], data["sha256"]], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+def _trained_by(config: Config) -> dict[str, Any]:
+    """The settings that say how to train, not on what."""
+    settings = dataclasses.asdict(config)
+    return {name: value for name, value in settings.items() if name not in DATA_FIELDS}
 
 
 def facts(data: Data) -> dict[str, Any]:
