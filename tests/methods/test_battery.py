@@ -2,13 +2,17 @@
 
 import copy
 import inspect
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
 import torch
 
-from upwind import methods, nets, sampling
+from upwind import InputError, methods, nets, sampling
+from upwind.data import catalog
 from upwind.methods import Method
+from upwind.train import resolve
+from upwind.train.session import check
 
 NAMES = methods.names()
 HOOKS = [name for name in vars(Method) if name.startswith("on_")]
@@ -131,10 +135,35 @@ class TestEveryMethod:
                 inspect.signature(getattr(Method, hook)).parameters
             )
 
-    def test_its_published_options_are_options(self, name):
+    def test_its_published_options_are_options_and_their_data_is_known(self, name):
         kind = methods.get(name)
-        for options in kind.published.values():
+        for data, options in kind.published.items():
             kind.Options(**options)
+            source, _, shift = data.partition("/")
+            catalog.find(source)
+            assert shift in ("", *catalog.SHIFTS), data
+
+    def test_what_was_chosen_was_searched(self, name):
+        kind = methods.get(name)
+        grids = {option.name: option.metadata["grid"] for option in fields(kind.Options)}
+        for options in kind.published.values():
+            assert all(value in grids[option] for option, value in options.items())
+
+    def test_its_row_of_the_readme_can_be_written(self, name):
+        kind = methods.get(name)
+        assert kind.__doc__.splitlines()[0].endswith(".")
+        assert kind.needs <= {"environments"}
+        assert kind.uses <= {"unlabelled inputs", "validation inputs"}
+
+    def test_what_it_needs_and_is_not_there_is_named(self, name, small):
+        small.num_envs = 1
+        spec = f"{name}+erm" if issubclass(methods.get(name), methods.Synthesiser) else name
+        config = resolve({"source": "small", "method": spec}, small)
+        if "environments" in methods.get(name).needs:
+            with pytest.raises(InputError, match=f"{name} needs two or more training environments"):
+                check(config, small)
+        else:
+            check(config, small)
 
     def test_it_has_a_test_file_of_its_own(self, name):
         assert (Path(__file__).parent / f"test_{name}.py").exists()

@@ -27,12 +27,16 @@ class NoOptions:
 class Method(nn.Module, ABC):
     """A training objective, with its own parameters, networks and state if it has any.
 
-    Whatever is a parameter, a buffer or in ``get_extra_state`` is in the checkpoint.
+    Whatever is a parameter, a buffer or in ``get_extra_state`` is in the checkpoint. The first
+    line of a subclass's docstring stands in the README's table of methods, as do ``needs`` and
+    ``uses``.
 
     Attributes:
         name: What it is called on the command line.
         Options: Frozen dataclass of its options, each with default and published search space.
         needs: What the data must have; ``"environments"`` is two or more training environments.
+        uses: What it looks at beside training nodes and the network's messages:
+            ``"unlabelled inputs"``, ``"validation inputs"``.
         published: Options that a publication chose, by ``"data set/shift"`` or ``"data set"``.
         recipe: Fields of the training configuration that the method's publication changes.
     """
@@ -40,6 +44,7 @@ class Method(nn.Module, ABC):
     name: ClassVar[str]
     Options: ClassVar[type]
     needs: ClassVar[frozenset[str]] = frozenset()
+    uses: ClassVar[frozenset[str]] = frozenset()
     published: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
     recipe: ClassVar[Mapping[str, Any]] = {}
 

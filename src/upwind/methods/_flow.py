@@ -61,6 +61,8 @@ PUBLISHED: dict[str, Mapping[str, Any]] = {
 class FlowMethod(Method):
     """sum_i s_i m_i l_i: s_i the sampler's node norm, m_i the flow's weight of node i."""
 
+    # Their share of the weight flows on, and their loss is filled in.
+    uses: ClassVar[frozenset[str]] = frozenset({"unlabelled inputs"})
     published: ClassVar[Mapping[str, Mapping[str, Any]]] = PUBLISHED
 
     @abstractmethod

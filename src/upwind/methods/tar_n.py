@@ -16,7 +16,10 @@ class ReconnectOptions(FlowOptions):
 
 @final
 class TARN(FlowMethod):
-    """TAR-N (Zheng et al., appendix C): weight flows between labelled nodes that are near."""
+    """Weight flows between labelled nodes that are near each other.
+
+    TAR-N: Zheng et al., appendix C.
+    """
 
     name: ClassVar[str] = "tar_n"
     Options: ClassVar[type] = ReconnectOptions
