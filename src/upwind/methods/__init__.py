@@ -12,17 +12,27 @@ from upwind.methods._base import (
     set_apart,
 )
 from upwind.methods._losses import row_losses
+from upwind.methods.dann import DANN
+from upwind.methods.deepcoral import DeepCORAL
 from upwind.methods.erm import ERM
+from upwind.methods.groupdro import GroupDRO
+from upwind.methods.irm import IRM
 from upwind.methods.tar import TAR
 from upwind.methods.tar_n import TARN
+from upwind.methods.vrex import VREx
 
 __all__ = [
+    "DANN",
     "ERM",
+    "IRM",
     "TAR",
     "TARN",
+    "DeepCORAL",
+    "GroupDRO",
     "Method",
     "NoOptions",
     "Synthesiser",
+    "VREx",
     "build",
     "get",
     "names",
