@@ -5,7 +5,7 @@ TORCH ?= torch==2.13.0
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-slow lint bench clean
+.PHONY: demo test test-slow lint bench tables clean
 
 demo: $(VENV)/.demo
 	$(BIN)/python -m upwind demo
@@ -23,6 +23,10 @@ lint: $(VENV)/.dev
 
 bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks
+
+# The tables in the pages that follow from the code.
+tables: $(VENV)/.dev
+	$(BIN)/python docs/tables.py
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
