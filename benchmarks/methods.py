@@ -31,52 +31,43 @@ def main(names: list[str] | None = None) -> None:
     """Measure, print, and write down after each row, on one thread."""
     found = json.loads(OUT.read_text()) if OUT.exists() else {}
     found |= {"machine": _machine(), "torch": torch.__version__}
-    costs = found.setdefault("costs", {})
     for source in GRAPHS:
-        plain = _apart(peak, "erm", source)
         for name in names or methods.names():
-            try:
-                row = _apart(time, name, source)
-                row["memory_mib"] = round(_apart(peak, name, source) - plain)
-            except InputError as error:
-                print(f"left out {name} on {source}: {error}")
-                continue
-            costs.setdefault(name, {})[source] = row
-            print(f"{source:12} {name:12} {row['ratio']:6.2f} x  {row['memory_mib']:+6} MiB")
+            # A fresh process, whose peak is its own.
+            with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+                try:
+                    row = pool.submit(cost, name, source).result()
+                except InputError as error:
+                    print(f"left out {name} on {source}: {error}")
+                    continue
+            found.setdefault("costs", {}).setdefault(name, {})[source] = row
+            print(f"{source:12} {name:12} {row['ratio']:6.2f} x  {row['peak_mib']:6} MiB")
             OUT.write_text(json.dumps(found, indent=1, sort_keys=True) + "\n")
 
 
-def time(name: str, source: str) -> dict[str, Any]:
-    """CPU time of a step over that of ERM on the same batch, taken in turns."""
-    plain, other = _session("erm", source), _session(name, source)
-    batch = next(plain.sampler.epoch())
+def cost(name: str, source: str) -> dict[str, Any]:
+    """The peak of a process that trains by the method; then CPU time of a step over ERM's."""
+    other = _session(name, source)
+    batch = next(other.sampler.epoch())
     # What is done once an epoch is shared out over its steps.
     start = process_time()
     other.method.on_epoch_start(0)
     around = process_time() - start
-    slow, fast = side_by_side(_step(other, batch), _step(plain, batch), TIMES)
+    _step(other, batch)()
     start = process_time()
     other.method.on_epoch_end(other.model, other.data)
-    slow += (around + process_time() - start) / len(plain.sampler)
-    return {"ms": round(1e3 * slow), "erm_ms": round(1e3 * fast), "ratio": round(slow / fast, 3)}
+    around += process_time() - start
+    peak = int(re.findall(r"VmHWM:\s+(\d+)", Path("/proc/self/status").read_text())[0]) / 1024
 
-
-def peak(name: str, source: str) -> float:
-    """The most memory, in MiB, that this process held until the end of an epoch's two steps."""
-    session = _session(name, source)
-    session.method.on_epoch_start(0)
-    batches = session.sampler.epoch()
-    for _ in range(2):
-        _step(session, next(batches))()
-    session.method.on_epoch_end(session.model, session.data)
-    status = Path("/proc/self/status").read_text()
-    return int(re.findall(r"VmHWM:\s+(\d+)", status)[0]) / 1024
-
-
-def _apart(what: Callable[[str, str], Any], name: str, source: str) -> Any:
-    """The answer of a fresh process, whose peak is its own."""
-    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
-        return pool.submit(what, name, source).result()
+    plain = _session("erm", source)
+    slow, fast = side_by_side(_step(other, batch), _step(plain, batch), TIMES)
+    slow += around / len(plain.sampler)
+    return {
+        "ms": round(1e3 * slow),
+        "erm_ms": round(1e3 * fast),
+        "ratio": round(slow / fast, 3),
+        "peak_mib": round(peak),
+    }
 
 
 def _session(name: str, source: str) -> Session:

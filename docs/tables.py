@@ -27,7 +27,10 @@ def methods_table() -> str:
         needs = "needed" if "environments" in kind.needs else "-"
         uses = ", ".join(sorted(kind.uses)) or "-"
         measured = [costs.get(name, {}).get(source) for source in GRAPHS]
-        steps = ["-" if m is None else f"{m['ratio']:.2f} x, {_mib(m)} MiB" for m in measured]
+        steps = [
+            "-" if m is None else f"{m['ratio']:.2f} x, {m['peak_mib'] / 1024:.1f} GiB"
+            for m in measured
+        ]
         rows.append([f"`{name}`", first_line.removesuffix("."), needs, uses, *steps])
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
@@ -41,10 +44,6 @@ def filled(page: str) -> str:
         page,
         flags=re.DOTALL,
     )
-
-
-def _mib(measured: dict[str, float]) -> str:
-    return f"{measured['memory_mib']:+.0f}"
 
 
 if __name__ == "__main__":

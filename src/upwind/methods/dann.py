@@ -57,9 +57,11 @@ class DANN(Method):
 
     Differences. Paper: the domains are the labelled source and the unlabelled target, so it sees
     test inputs, D has hidden layers on large data, and the weight stands at the reversed gradient
-    only. Benchmark and ours: the domains are the training environments, no other inputs are seen,
-    D is linear, and the weight scales D's own gradient too, which Adam undoes. The mean over nodes
-    is unweighted, where the ERM loss is on the scale of the node norm.
+    only. Benchmark and ours, so that its penalties keep their meaning: the domains are the
+    training environments, no other inputs are seen, D is linear, the weight scales D's own
+    gradient too, which Adam undoes, and the mean over nodes is plain, where the ERM loss is on the
+    scale of the node norm. On CBAS the benchmark's D has two outputs more than there are training
+    environments; ours has none to spare.
     """
 
     name: ClassVar[str] = "dann"

@@ -40,11 +40,12 @@ class DeepCORAL(Method):
     benchmark: penalty in {1, 0.1, 0.01, 0.001}.
 
     Differences. Paper: one pair, labelled source and unlabelled target (so it sees test inputs),
-    at the layer of the logits. Benchmark and ours: all pairs of environments, at the features. Its
-    code has X'X - m m', which lacks the n, so that it aligns second moments, means included;
-    where the means differ its penalty is larger than ours. On CBAS it counts validation and test
-    as environments and aligns with their inputs too; ours sees training nodes only. Both may move
-    our numbers from the paper's.
+    at the layer of the logits. Benchmark and ours, for training environments in place of a target:
+    all pairs, at the features. The benchmark's mean over entries, over 4, is the paper's
+    1 / (4 d^2). Its covariance is (X'X - m m') / (n - 1), which lacks a factor n, so that it aligns
+    second moments, means included; ours is the paper's. On CBAS it counts validation and test as
+    environments and aligns with their inputs too; ours sees training nodes only. Both may move our
+    numbers from the paper's.
     """
 
     name: ClassVar[str] = "deepcoral"

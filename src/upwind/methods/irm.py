@@ -38,14 +38,15 @@ class IRM(Method):
     over the environments with training nodes in the batch: n of them in all, n_e in e, s_i the
     sampler's node norm. Searched by the benchmark: penalty in {100, 10, 1, 0.1}.
 
-    Differences. Paper: the sum over environments of R_e and its penalty (``over="sum"``); R_e is
-    the plain mean. Benchmark, and default here: the ERM loss over all nodes, the mean of the
-    penalties, and R_e on the scale of the ERM loss, which is n / N of the mean with N nodes in
-    the graph, so that the penalty is (n / N)^2 of the paper's. The authors' experiments hold the
-    penalty's weight at one at first (``anneal``) and later divide the loss by it; the benchmark
-    does neither, and under Adam the division changes nothing. On CBAS the benchmark counts
-    validation and test as environments without training nodes: the penalty is 0/0, it sets it to
-    0, and its IRM there is ERM. Ours is IRM, so its numbers on CBAS may leave the paper's.
+    Differences. Paper: the sum over environments of R_e and its penalty (``over="sum"`` sums the
+    penalties); R_e is the plain mean. Benchmark, and default here, so that its penalties keep
+    their meaning: the ERM loss over all nodes, the mean of the penalties, and R_e on the scale of
+    the ERM loss, which is n / N of the mean with N nodes in the graph, so that the penalty is
+    (n / N)^2 of the paper's. The authors' experiments hold the penalty's weight at one at first
+    (``anneal``) and later divide the loss by it; the benchmark does neither, and under Adam the
+    division changes next to nothing. On CBAS the benchmark counts validation and test as
+    environments without training nodes: the penalty is 0/0, it sets it to 0, and its IRM there is
+    ERM. Ours is IRM there too, so its numbers on CBAS may leave the paper's.
     """
 
     name: ClassVar[str] = "irm"

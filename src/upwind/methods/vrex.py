@@ -35,11 +35,12 @@ class VREx(Method):
     variance, and its penalty is 0. Searched by the benchmark: penalty in {1000, 100, 10, 1}.
 
     Differences. Paper: the sum over environments of R_e in place of the ERM loss; R_e is the plain
-    mean, in the benchmark and here n / N of it with N nodes in the graph, so that the penalty is
-    (n / N)^2 of the paper's. The authors' colour-MNIST experiment raises the weight after some
-    epochs; the benchmark does not, nor do we. On CBAS the benchmark counts validation and test as
-    environments without training nodes: their loss is 0/0, it sets the penalty to 0, and its VREx
-    there is ERM. Ours is VREx, so its numbers on CBAS may leave the paper's.
+    mean. Benchmark and ours, so that its penalties keep their meaning: R_e is n / N of that, with N
+    nodes in the graph, and the penalty (n / N)^2 of the paper's. The authors' experiment on
+    coloured digits raises the weight after some epochs; the benchmark does not, nor do we. On CBAS
+    the benchmark counts validation and test as environments without training nodes: their loss is
+    0/0, it sets the penalty to 0, and its VREx there is ERM. Ours is VREx there too, so its numbers
+    on CBAS may leave the paper's.
     """
 
     name: ClassVar[str] = "vrex"
