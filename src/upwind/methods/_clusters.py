@@ -24,7 +24,8 @@ def orthogonality_loss(assignment: Tensor) -> Tensor:
     overlap = assignment.T @ assignment
     clusters = len(overlap)
     even = torch.eye(clusters, dtype=overlap.dtype, device=overlap.device) / clusters**0.5
-    return torch.linalg.matrix_norm(overlap / torch.linalg.matrix_norm(overlap) - even)
+    distance: Tensor = torch.linalg.matrix_norm(overlap / torch.linalg.matrix_norm(overlap) - even)
+    return distance
 
 
 def statistics(features: Tensor, assignment: Tensor) -> tuple[Tensor, Tensor]:

@@ -34,7 +34,7 @@ def draw(scores: Tensor, count: int) -> tuple[Tensor, Tensor]:
     gumbel = -torch.empty_like(scores).exponential_().log()
     picks = (scores.detach() + gumbel).topk(count, dim=1).indices
     left, log_probability = scores, torch.zeros_like(scores[:, 0])
-    for pick in picks.split(1, dim=1):
+    for pick in picks.T[:, :, None]:
         log_probability = log_probability + left.log_softmax(1).gather(1, pick)[:, 0]
         left = left.scatter(1, pick, -torch.inf)
     return picks, log_probability
@@ -51,7 +51,7 @@ def toggle(
     >>> toggle(edges, None, torch.tensor([0, 2]), torch.tensor([1, 0]), 3)[0].tolist()
     [[1, 2], [2, 0]]
     """
-    asked = (source * num_nodes + target)[source != target].unique()
+    asked = torch.unique((source * num_nodes + target)[source != target])
     have = edge_index[0] * num_nodes + edge_index[1]
     kept = ~torch.isin(have, asked)
     new = asked[~torch.isin(asked, have)]

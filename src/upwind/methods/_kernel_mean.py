@@ -17,7 +17,8 @@ def kernel(a: Any, b: Any) -> Floats:
     of_a = np.asarray(a.multiply(a).sum(1), dtype=np.float64).reshape(-1, 1)
     of_b = np.asarray(b.multiply(b).sum(1), dtype=np.float64).reshape(1, -1)
     distance = np.maximum(of_a + of_b - 2 * inner, 0)
-    return np.mean([np.exp(-scale * distance) for scale in _SCALES], axis=0)
+    mean: Floats = np.mean([np.exp(-scale * distance) for scale in _SCALES], axis=0)
+    return mean
 
 
 def match(source: Any, target: Any, groups: NDArray[np.int64], lowest: float) -> Floats:
@@ -65,4 +66,5 @@ def solve(gram: Floats, wanted: Floats, groups: NDArray[np.int64], lowest: float
         raise RunError(f"kernel mean matching ended with {solution.status}; nothing was trained")
     weights = np.maximum(np.asarray(solution.x), lowest)
     means: Floats = np.bincount(group, weights) / counts
-    return weights / means[group]
+    balanced: Floats = weights / means[group]
+    return balanced

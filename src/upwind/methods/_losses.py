@@ -1,7 +1,9 @@
-"""The loss of a node."""
+"""The loss of a node, and of a batch."""
 
 from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy
+
+from upwind.sampling import Batch
 
 
 def row_losses(logits: Tensor, y: Tensor) -> Tensor:
@@ -16,3 +18,13 @@ def row_losses(logits: Tensor, y: Tensor) -> Tensor:
     if logits.shape[1] == 1:
         return binary_cross_entropy_with_logits(logits[:, 0], y.to(logits.dtype), reduction="none")
     return cross_entropy(logits, y, reduction="none")
+
+
+def mean_loss(logits: Tensor, batch: Batch) -> Tensor:
+    """sum_i s_i l_i / sum_i s_i over the training nodes of the batch, s_i the node norm.
+
+    For logits of all rows; zero where the batch has no training node.
+    """
+    norm = batch.node_norm[batch.mask]
+    losses = row_losses(logits[batch.mask], batch.y[batch.mask])
+    return (norm * losses).sum() / norm.sum().clamp(min=1e-12)

@@ -17,7 +17,7 @@ from upwind.methods._clusters import (
     statistics,
     transfer,
 )
-from upwind.methods._losses import row_losses
+from upwind.methods._losses import mean_loss
 from upwind.nets import Model
 from upwind.sampling import Batch
 
@@ -96,9 +96,7 @@ class CIT(Method):
         orthogonality = orthogonality_loss(assignment)
         if self._moves:
             features = self._moved(features, assignment)
-        rows, norm = batch.mask, batch.node_norm[batch.mask]
-        losses = row_losses(model.classify(features[rows]), batch.y[rows])
-        mean = (norm * losses).sum() / norm.sum()
+        mean = mean_loss(model.classify(features), batch)
         classify, keep, spread = _SHARES
         return classify * mean + keep * cut + spread * orthogonality
 

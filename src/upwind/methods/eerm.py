@@ -13,7 +13,7 @@ from upwind.errors import InputError
 from upwind.methods._as_used import as_used
 from upwind.methods._base import Method
 from upwind.methods._edits import candidates, draw, toggle
-from upwind.methods._losses import row_losses
+from upwind.methods._losses import mean_loss
 from upwind.methods._published import chosen
 from upwind.nets import Model
 from upwind.nets.linear import Linear
@@ -90,12 +90,12 @@ class EERM(Method):
     recipe: ClassVar[Mapping[str, Any]] = {"lr": 5e-3}
 
     expected: Tensor
-    """The running mean of the variance; NaN before the first."""
+    """The running mean of each generator's reward; NaN before the first."""
 
     def on_start(self, model: Model, data: Data) -> None:  # noqa: ARG002
         """The generators, and an optimiser of their own."""
         self.editors = Editors(data.x.shape[1], self.options.generators)
-        self.register_buffer("expected", torch.tensor(torch.nan))
+        self.register_buffer("expected", torch.full((self.options.generators,), torch.nan))
         self._optimiser = torch.optim.Adam(self.editors.parameters(), lr=self.options.rate)
 
     def learned(self) -> Iterable[nn.Parameter]:
@@ -110,11 +110,12 @@ class EERM(Method):
         with torch.no_grad():
             edited, _ = self.edit(batch, *where)
         variance, mean = torch.var_mean(risks(model, edited))
-        return variance + self.options.beta * mean
+        beta: float = self.options.beta
+        return variance + beta * mean
 
     def edit(self, batch: Batch, nodes: Tensor, present: Tensor) -> tuple[list[Batch], Tensor]:
-        """The batch as each generator edits it, and the log-probability of all edits together."""
-        batches, total = [], batch.node_norm.new_zeros(())
+        """The batch as each generator edits it, and the log-probability of its edits, [K]."""
+        batches, log_probabilities = [], []
         for scores in self.editors(batch.x, nodes, present):
             picks, log_probability = draw(scores, self.options.samples)
             target = torch.arange(batch.num_nodes, device=nodes.device)[:, None].expand_as(picks)
@@ -128,18 +129,17 @@ class EERM(Method):
             batches.append(
                 replace(batch, edge_index=edges, edge_weight=weight, is_whole=False, memo={})
             )
-            total = total + log_probability.sum()
-        return batches, total
+            log_probabilities.append(log_probability.sum())
+        return batches, torch.stack(log_probabilities)
 
     def _climb(self, model: Model, batch: Batch, nodes: Tensor, present: Tensor) -> None:
         """One step of REINFORCE."""
         edited, log_probability = self.edit(batch, nodes, present)
         with torch.no_grad(), as_used(model):
-            reward = risks(model, edited).var()
-        if self.expected.isnan():
-            self.expected.copy_(reward)
+            reward = rewards(risks(model, edited))
+        self.expected.copy_(torch.where(self.expected.isnan(), reward, self.expected))
         self._optimiser.zero_grad()
-        ((self.expected - reward) * log_probability).backward()  # type: ignore[no-untyped-call]
+        ((self.expected - reward) @ log_probability).backward()  # type: ignore[no-untyped-call]
         self._optimiser.step()
         self.expected.lerp_(reward, 1 - _MEMORY)
 
@@ -171,9 +171,16 @@ class Editors(nn.Module):
 
 def risks(model: Model, batches: Iterable[Batch]) -> Tensor:
     """The mean loss over the training nodes of each batch."""
-    found = []
-    for batch in batches:
-        norm = batch.node_norm[batch.mask]
-        losses = row_losses(model(batch)[batch.mask], batch.y[batch.mask])
-        found.append((norm * losses).sum() / norm.sum())
-    return torch.stack(found)
+    return torch.stack([mean_loss(model(batch), batch) for batch in batches])
+
+
+def rewards(risks: Tensor) -> Tensor:
+    """What each generator adds to the variance of the risks: Var - Var without it, [K].
+
+    What is taken off does not depend on what this generator drew, so the gradient's expectation
+    is that of the variance itself.
+    """
+    count = len(risks)
+    others = risks.expand(count, count)[~torch.eye(count, dtype=torch.bool, device=risks.device)]
+    without = others.view(count, count - 1).var(1) if count > 2 else 0.0
+    return risks.var() - without

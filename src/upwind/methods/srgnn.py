@@ -66,7 +66,6 @@ class SRGNN(Method):
     - On Twitch it multiplies shapes (B,) and (B, 1), so that its weights act as one factor; here
       each loss has its own. On CBAS it counts the validation and test nodes as environments and
       draws their features too; here training nodes only.
-    - It divides the loss by nothing else than ERM's does: the same scale is here.
     """
 
     name: ClassVar[str] = "srgnn"
@@ -100,10 +99,11 @@ class SRGNN(Method):
         rows = batch.mask
         weights = batch.node_norm[rows] * self.weights[batch.n_id[rows]]
         losses = row_losses(model.classify(features[rows]), batch.y[rows])
-        drift = self._discrepancy(features, batch)
-        return (weights * losses).sum() + self.options.penalty * drift
+        penalty: float = self.options.penalty
+        return (weights * losses).sum() + penalty * self.discrepancy(features, batch)
 
-    def _discrepancy(self, features: Tensor, batch: Batch) -> Tensor:
+    def discrepancy(self, features: Tensor, batch: Batch) -> Tensor:
+        """Mean over the batch's environments of the CMD to its validation nodes."""
         there = features[self.shifted[batch.n_id]]
         terms = [
             central_moment_discrepancy(features[batch.mask & (batch.env_id == env)], there)
@@ -120,7 +120,7 @@ class SRGNN(Method):
 def central_moment_discrepancy(a: Tensor, b: Tensor, moments: int = 5) -> Tensor:
     """Distance of the means plus distances of the central moments of order two to ``moments``."""
     mean_a, mean_b = a.mean(0), b.mean(0)
-    total = torch.linalg.vector_norm(mean_a - mean_b)
+    total: Tensor = torch.linalg.vector_norm(mean_a - mean_b)
     a, b = a - mean_a, b - mean_b
     for order in range(2, moments + 1):
         gap = a.pow(order).mean(0) - b.pow(order).mean(0)
@@ -146,5 +146,5 @@ def matched_weights(data: Data) -> Tensor:
 
 def _environments(env_id: Tensor) -> Iterator[tuple[int, int]]:
     """Each environment among these nodes and how many it has; those in none are one, -1."""
-    ids, counts = env_id.unique(return_counts=True)
+    ids, counts = torch.unique(env_id, return_counts=True)
     yield from zip(ids.tolist(), counts.tolist(), strict=True)

@@ -115,8 +115,7 @@ def ascend(
     a = best = start
     highest = -float("inf")
     for step in range(steps + 1):
-        with torch.no_grad():
-            shift = lift(a)
+        shift = lift(a).detach()
         price = gamma * float((norm * (a * shift).sum(1)).sum())
         value = loss(shift.requires_grad_())
         if float(value.detach()) - price > highest:
