@@ -109,13 +109,13 @@ def test_a_high_price_is_erm(small):
 @pytest.mark.parametrize("seed", range(3))
 def test_a_model_trained_with_it_has_a_lower_loss_under_attack(small, seed):
     found = {}
-    for spec in ("erm", "wdro:gamma=0.1"):
+    for spec in ("erm", "wdro:gamma=10"):
         model, method = make(spec, small, seed=seed)
         train(model, method, small)
-        attack = methods.build(methods.resolve("wdro:gamma=0.1:steps=15", "small", None))
+        attack = methods.build(methods.resolve("wdro:gamma=10:steps=15", "small", None))
         with as_used(model):
-            found[spec] = float(attack.loss(model, sampling.whole(small)))
-    assert found["wdro:gamma=0.1"] < 0.8 * found["erm"]
+            found[spec] = float(attack.loss(model, sampling.whole(small)).detach())
+    assert found["wdro:gamma=10"] < 0.5 * found["erm"]
 
 
 @pytest.mark.parametrize("bad", ["gamma=0", "steps=0"])

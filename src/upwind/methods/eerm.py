@@ -159,7 +159,7 @@ class Editors(nn.Module):
         super().__init__()
         self.count = count
         self.embed = Linear(in_channels, 2 * count * _RANK)
-        self.of_edge = nn.Parameter(torch.zeros(count))
+        self.of_edge = nn.Parameter(torch.linspace(-2, 2, count))
 
     def forward(self, x: Tensor, nodes: Tensor, present: Tensor) -> Iterable[Tensor]:
         """A [rows, candidates] matrix of scores per generator."""
@@ -181,6 +181,7 @@ def rewards(risks: Tensor) -> Tensor:
     is that of the variance itself.
     """
     count = len(risks)
+    if count == 2:
+        return risks.var().expand(2)
     others = risks.expand(count, count)[~torch.eye(count, dtype=torch.bool, device=risks.device)]
-    without = others.view(count, count - 1).var(1) if count > 2 else 0.0
-    return risks.var() - without
+    return risks.var() - others.view(count, count - 1).var(1)
