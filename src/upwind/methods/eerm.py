@@ -52,7 +52,7 @@ class EERM(Method):
         min over theta of  Var_k(L_k) + beta Mean_k(L_k),   L_k = mean loss on graph k of K,
 
     graph k being the given one with edges toggled by generator k. The generators maximise the
-    variance by REINFORCE, with gradient (Var - b) grad sum_k log p_k, for T steps before each
+    variance by REINFORCE, with gradient sum_k (Var - b_k) grad log p_k, for T steps before each
     step of the model, which then sees edits drawn anew. Var is unbiased, L_k is weighted by the
     sampler's node norm and divided by its sum.
 
@@ -64,14 +64,17 @@ class EERM(Method):
     - The benchmark's optimiser holds the encoder alone, so that its classifier stays random.
       Here both learn. This moves numbers away from the paper's table.
     - Both codes reset the generators before each step of the model; with T = 1 the model then
-      only ever sees edits of untrained generators. The paper does not ask for it, and here they
-      go on learning. Reward minus its running mean b is the reward: same expectation, less noise.
+      only ever sees edits of nearly untrained generators. Here they go on learning.
+    - Both have no baseline b_k. Here it is the variance without L_k plus a running mean, neither
+      of which depends on what k draws now: same expectation, less noise. And generators that are
+      alike are a saddle point of the variance; here they begin unalike, from one that adds edges
+      to one that takes them away (c below from -2 to 2), and in the tests raise the variance.
     - In both codes edits are drawn by softmax over a column and scored by softmax over a row of
       the same matrix, and drawn without but scored as with replacement. Here the score is the
       log-probability of what was drawn.
     - Both hold K matrices of N x N free parameters (8 GB on Twitch, which is why the paper's table
       says out of memory). Here, in each step, each node of the batch gets ``candidates`` nodes,
-      half of them in-neighbours and half from the whole batch, and generator k scores an edge
+      half of them in-neighbours and half of the whole batch, and generator k scores an edge
       u -> v by <A_k x_v, B_k x_u> + c_k [u -> v is an edge], with A_k and B_k of rank 8. Memory is
       linear in nodes, and parameters in features, so that they mean the same in each batch.
     - The codes train on the graph among the training nodes; here, like all methods, on the batch.
