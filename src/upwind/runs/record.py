@@ -69,7 +69,13 @@ class Run:
         """The resolved configuration."""
         known = {field.name for field in dataclasses.fields(Config)}
         stored = self._part("config.json")["config"]
-        return Config(**{name: value for name, value in stored.items() if name in known})
+        config = Config(**{name: value for name, value in stored.items() if name in known})
+        # Options that a method gained since then are at their default.
+        options = {
+            name: dataclasses.asdict(methods.get(name).Options(**values))
+            for name, values in config.options.items()
+        }
+        return dataclasses.replace(config, options=options)
 
     @property
     def data(self) -> dict[str, Any]:

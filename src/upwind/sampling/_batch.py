@@ -20,13 +20,14 @@ class Batch:
         edge_weight: What messages are multiplied by, ``[edges]``, or none: the graph's own
             weight times the sampler's edge norm.
         y: Labels; -1 where there is none.
-        n_id: Global id of each row, ascending.
+        n_id: Global id of each row, ascending; of a synthesised row, that of its origin.
         seeds: Rows that were drawn to be learnt from; the others are their context.
         mask: Rows that count in the loss: seeds that are labelled training nodes.
         node_norm: What the sampler multiplies each row's loss by; the loss of a step is
             ``sum(node_norm * loss)`` over ``mask``.
         env_id: Training environment of each row; -1 where none.
         is_whole: Whether the rows are all nodes of the graph and the edges all its edges.
+        synthesised: Rows at the end that are no nodes of the graph; ``is_whole`` leaves them out.
         memo: What a network derived from the structure and may use again on this batch.
     """
 
@@ -40,6 +41,7 @@ class Batch:
     node_norm: Tensor
     env_id: Tensor
     is_whole: bool = False
+    synthesised: int = 0
     memo: dict[str, Any] = field(default_factory=dict, repr=False)
 
     @property
