@@ -14,6 +14,7 @@ from upwind.methods._sum import Step, Sum, Summand, build
 from upwind.methods.balanced_softmax import BalancedSoftmax
 from upwind.methods.cb_loss import CBLoss
 from upwind.methods.erm import ERM
+from upwind.methods.graphens import GraphENS
 from upwind.methods.pc_softmax import PCSoftmax
 from upwind.methods.reweight import Reweight
 from upwind.methods.tam import TAM
@@ -27,6 +28,7 @@ __all__ = [
     "TARN",
     "BalancedSoftmax",
     "CBLoss",
+    "GraphENS",
     "Method",
     "NoOptions",
     "PCSoftmax",

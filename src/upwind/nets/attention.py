@@ -48,11 +48,12 @@ class Attention(nn.Module):
         """Shape ``[rows, in_channels]`` to ``[rows, heads * out_channels]``."""
         h = self.lin(x)
         # As one product: a block matrix takes h to two scores per head.
-        blocks = [torch.block_diag(*att[0]).T for att in (self.att_src, self.att_dst)]
+        eye = torch.eye(self.att_src.shape[1], dtype=h.dtype, device=h.device)[:, None, :]
+        blocks = [(att[0, :, :, None] * eye).flatten(0, 1) for att in (self.att_src, self.att_dst)]
         towards, at = (h @ torch.cat(blocks, 1)).chunk(2, 1)
         p = self.dropout if self.training else 0.0
         attended = torch_attend if h.is_cuda else attend
-        return attended(h, towards, at, rowptr, source, p) + self.bias
+        return attended(h, towards, at, rowptr, source, p).add_(self.bias)
 
 
 def incoming(edge_index: Tensor, num_nodes: int) -> tuple[Tensor, Tensor]:

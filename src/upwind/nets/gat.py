@@ -55,6 +55,6 @@ class GAT(Encoder):
             batch.memo["incoming"] = incoming(batch.edge_index, batch.num_nodes)
         h = batch.x
         for convolve in self.convolutions:
-            h = elu(convolve(h, *batch.memo["incoming"]))
+            h = elu(convolve(h, *batch.memo["incoming"]), inplace=True)
         dropped: Tensor = self.dropout(h)
         return dropped

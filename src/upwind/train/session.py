@@ -64,7 +64,7 @@ class Session:
         randomness.seed_everything(config.seed)
 
         self.epoch = 0
-        self.best = Best(config.select, data.metric)
+        self.best = Best(config.select, config.select_by or data.metric)
         self.best_model = copy.deepcopy(self.model.state_dict())
         self.weight_log = WeightLog(self.data, config.epochs)
 
