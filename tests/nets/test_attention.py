@@ -24,7 +24,9 @@ def written_out(values, edge_index):
     for k in range(2):
         score = at[:, k, None] + towards[None, :, k]
         weight = count * np.exp(np.where(score > 0, score, 0.2 * score))
-        out[:, 3 * k : 3 * k + 3] = (weight / weight.sum(1, keepdims=True)) @ h[:, 3 * k : 3 * k + 3]
+        out[:, 3 * k : 3 * k + 3] = (weight / weight.sum(1, keepdims=True)) @ h[
+            :, 3 * k : 3 * k + 3
+        ]
     return torch.from_numpy(out)
 
 

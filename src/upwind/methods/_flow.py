@@ -16,7 +16,7 @@ from upwind.errors import InputWarning
 from upwind.methods._classes import by_class, class_counts
 from upwind.methods._sum import Step, Summand
 from upwind.nets import Model
-from upwind.sampling import whole
+from upwind.sampling import Batch, whole
 
 
 @dataclasses.dataclass(frozen=True)
@@ -115,9 +115,17 @@ class FlowMethod(Summand):
             / place.bincount(minlength=len(nodes)),
             nodes=nodes,
             subgraph=None if batch.is_whole else batch.n_id[real],
-            logits=logits[real],
+            logits=self._placed(logits[real], batch),
         )
         return weights[place]
+
+    def _placed(self, logits: Tensor, batch: Batch) -> Tensor:
+        """A row for every node of the graph that weight flows on."""
+        if not batch.is_whole:
+            return logits
+        every = logits.new_zeros(len(self.tar.weights), logits.shape[1])
+        every[batch.n_id[: len(logits)]] = logits
+        return every
 
     def on_epoch_end(self, model: Model, data: Data) -> None:
         """With ``update="epoch"``: weight flows on the whole graph."""
@@ -126,7 +134,8 @@ class FlowMethod(Summand):
         logits = None
         if self.options.fill == "entropy":
             with torch.no_grad():
-                logits = model.eval()(whole(data).to(self.tar.weights.device))
+                batch = whole(data).to(self.tar.weights.device)
+                logits = self._placed(model.eval()(batch), batch)
         self.tar.advance(logits=logits)
 
     def node_weights(self) -> Tensor:

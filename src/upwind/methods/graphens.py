@@ -38,7 +38,7 @@ class GraphENS(Summand):
     predictions of the last step, averaged over neighbours,
 
     - its neighbours are drawn without replacement from own / d_s on N(s) + (1 - own) / d_t on
-      N(t), own = 1 / (1 + exp(-K)); how many, is the degree of some node, at most that of s.
+      N(t), own = 1 / (1 + exp(-K)); how many, is the degree of any node, at most that of s.
       Messages flow to v and none from it;
     - its features are those of s and t mixed by a Beta(2, 2) share, but a number of features,
       sigmoid(K / 3) * keep of them all, are those of s: drawn without replacement by how much the
@@ -55,7 +55,6 @@ class GraphENS(Summand):
     gradient: Tensor
     first_weight: Tensor
     row_of: Tensor
-    kept: Tensor
 
     def on_start(self, model: Model, data: Data) -> None:
         """Room for what is remembered of the training nodes from step to step."""
@@ -75,8 +74,6 @@ class GraphENS(Summand):
         row_of = torch.full_like(data.y, -1)
         row_of[train] = torch.arange(rows)
         self.register_buffer("row_of", row_of, persistent=False)
-        kept = getattr(data, "kept_nodes", torch.ones_like(train))
-        self.register_buffer("kept", kept, persistent=False)
         self.rows: Tensor | None = None  # training nodes of the step being taken
 
     def on_epoch_start(self, epoch: int) -> None:
@@ -99,8 +96,7 @@ class GraphENS(Summand):
         if self.warm:
             distance = self._distance(batch.n_id[source], batch.n_id[target])
             own = distance.sigmoid()
-            drawn = degrees[self.kept[batch.n_id].cpu()]
-            degree = degree.minimum(drawn[torch.randint(len(drawn), (len(source),))])
+            degree = degree.minimum(degrees[torch.randint(len(degrees), (len(source),))])
             most = int(batch.x.shape[1] * self.options.keep)
             count = ((distance / 3).sigmoid() * most).long().clamp(min=min(1, most))
         found = neighbours(*_arrays(rowptr, col, source, target, own, degree), _key())
@@ -120,7 +116,9 @@ class GraphENS(Summand):
             batch,
             x=x,
             edge_index=torch.cat([batch.edge_index, edges], 1),
-            edge_weight=weight if weight is None else torch.cat([weight, weight.new_ones(len(found))]),
+            edge_weight=weight
+            if weight is None
+            else torch.cat([weight, weight.new_ones(len(found))]),
             y=torch.cat([batch.y, batch.y[origin]]),
             n_id=torch.cat([batch.n_id, batch.n_id[origin]]),
             seeds=torch.cat([batch.seeds, new]),

@@ -26,8 +26,8 @@ class Batch:
         node_norm: What the sampler multiplies each row's loss by; the loss of a step is
             ``sum(node_norm * loss)`` over ``mask``.
         env_id: Training environment of each row; -1 where none.
-        is_whole: Whether the rows are all nodes of the graph and the edges all its edges.
-        synthesised: Rows at the end that are no nodes of the graph; ``is_whole`` leaves them out.
+        is_whole: Whether this is `whole`'s batch, perhaps with synthesised rows.
+        synthesised: Rows at the end that are no nodes of the graph.
         memo: What a network derived from the structure and may use again on this batch.
     """
 
@@ -86,18 +86,22 @@ def subgraph(
 
 
 def whole(data: Data) -> Batch:
-    """The whole graph as one batch, whose loss is the mean over the training nodes."""
-    mask = data.train_mask & (data.y >= 0)
-    everywhere = torch.ones_like(mask)
-    return Batch(
-        x=data.x,
-        edge_index=data.edge_index,
+    """The whole graph as one batch, whose loss is the mean over the training nodes.
+
+    Nodes that a long tail removed (``kept_nodes``) are left out: no edge, in no part, and half
+    of PubMed.
+    """
+    kept = getattr(data, "kept_nodes", torch.ones_like(data.train_mask))
+    n_id = kept.nonzero().squeeze(1)
+    place = kept.cumsum(0) - 1
+    every = torch.ones_like(n_id, dtype=torch.bool)
+    train = int((data.train_mask & (data.y >= 0)).sum())
+    batch = subgraph(
+        data,
+        n_id,
+        place[data.edge_index],
+        seeds=every,
+        node_norm=torch.full((len(n_id),), 1 / max(train, 1)),
         edge_weight=data.edge_weight,
-        y=data.y,
-        n_id=torch.arange(len(mask)),
-        seeds=everywhere,
-        mask=mask,
-        node_norm=torch.full((len(mask),), 1 / max(int(mask.sum()), 1)),
-        env_id=data.env_id,
-        is_whole=True,
     )
+    return replace(batch, is_whole=True)

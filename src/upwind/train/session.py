@@ -43,9 +43,9 @@ class Session:
         self.sampler: sampling.Sampler = kind(self.data, seed=config.seed, **options)
         self.whole = sampling.whole(self.data).to(self.device)
         self.splits = {
-            name: (self.data[f"{name}_mask"] & (self.data.y >= 0)).to(self.device)
+            name: (mask & (self.data.y >= 0))[self.whole.n_id.cpu()].to(self.device)
             for name in PARTS
-            if bool((self.data[f"{name}_mask"] & (self.data.y >= 0)).any())
+            if bool(((mask := self.data[f"{name}_mask"]) & (self.data.y >= 0)).any())
         }
 
         randomness.seed_everything(config.seed)
