@@ -1,6 +1,6 @@
 import torch
 
-from tests.methods.test_reweight import make, tail
+from tests.methods.tails import make, tail
 
 
 def test_a_class_weighs_one_over_the_sum_of_the_powers_of_beta(small):

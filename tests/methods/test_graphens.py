@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from scipy.stats import chisquare
 from torch_geometric.data import Data
 
-from tests.methods.test_reweight import make, tail
+from tests.methods.tails import make, tail
 from upwind import InputError, methods, nets, sampling
 from upwind.methods._egos import choose, mix, neighbours
 from upwind.methods.graphens import pairs

@@ -1,6 +1,6 @@
 import torch
 
-from tests.methods.test_reweight import make, tail
+from tests.methods.tails import make, tail
 from upwind import methods, sampling
 
 

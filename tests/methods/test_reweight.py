@@ -2,24 +2,8 @@ import pytest
 import torch
 from torch.nn.functional import cross_entropy
 
-from upwind import methods, nets, sampling
-
-NET = {"hidden": 8, "layers": 1, "dropout": 0.0}
-
-
-def tail(data):
-    """A few training nodes of class 2 and fewer of class 1."""
-    for label, left in ((1, 2), (2, 5)):
-        data.train_mask[(data.train_mask & (data.y == label)).nonzero()[left:]] = False
-    return data
-
-
-def make(spec, data):
-    torch.manual_seed(0)
-    model = nets.build("gcn", 8, 3, NET)
-    method = methods.build(methods.resolve(spec, data.name, data.shift))
-    method.on_start(model, data)
-    return model, method
+from tests.methods.tails import make, tail
+from upwind import sampling
 
 
 def test_it_is_torchs_cross_entropy_with_weights_of_least_over_own_count(small):

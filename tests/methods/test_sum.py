@@ -6,7 +6,7 @@ from itertools import combinations
 import pytest
 import torch
 
-from tests.methods.test_reweight import make, tail
+from tests.methods.tails import make, tail
 from upwind import InputError, methods, nets, sampling
 
 SUMMANDS = sorted(n for n in methods.names() if issubclass(methods.get(n), methods.Summand))
@@ -112,7 +112,7 @@ def test_the_hooks_of_a_sum_reach_every_part(small):
     class Listening(methods.Summand):
         name, Options = "listening", methods.NoOptions
 
-        def on_start(self, model, data):
+        def on_start(self, model, data):  # noqa: ARG002
             names.append("start")
 
         def on_epoch_start(self, epoch):
@@ -121,10 +121,10 @@ def test_the_hooks_of_a_sum_reach_every_part(small):
         def on_step_start(self, progress):
             names.append(progress)
 
-        def on_step_end(self, model, batch):
+        def on_step_end(self, model, batch):  # noqa: ARG002
             names.append("step")
 
-        def on_epoch_end(self, model, data):
+        def on_epoch_end(self, model, data):  # noqa: ARG002
             names.append("epoch")
 
     model = nets.build("gcn", 8, 3, {"hidden": 8, "layers": 1, "dropout": 0.0})

@@ -2,7 +2,7 @@ import numpy as np
 import torch
 from scipy.spatial.distance import jensenshannon
 
-from tests.methods.test_reweight import make
+from tests.methods.tails import make
 from upwind import methods, sampling
 from upwind.methods.tam import connectivity, distribution, divergence, neighbour_means
 

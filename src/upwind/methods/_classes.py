@@ -18,7 +18,8 @@ def class_counts(data: Data) -> Tensor:
     [2.0, 1.0, 1.0]
     """
     y = data.y[data.train_mask & (data.y >= 0)]
-    return y.bincount(minlength=int(data.num_classes)).float().clamp(min=1)
+    counts: Tensor = y.bincount(minlength=int(data.num_classes)).float().clamp(min=1)
+    return counts
 
 
 def by_class(data: Data, class_weight: Tensor) -> tuple[Tensor, Tensor]:

@@ -17,7 +17,8 @@ _SPAN = 2**32  # numbers of a node's stream
 
 @njit(cache=True, nogil=True)
 def _uniform(key: np.uint64, i: int) -> float:
-    return draw(key, i) / 2.0**32
+    share: float = draw(key, i) / 2.0**32
+    return share
 
 
 @njit(cache=True, nogil=True)

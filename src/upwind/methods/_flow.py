@@ -109,7 +109,7 @@ class FlowMethod(Summand):
             step.model.train()
             losses = step.losses(logits)
         real = slice(batch.num_nodes - batch.synthesised)
-        nodes, place = batch.n_id[batch.mask].unique(return_inverse=True)
+        nodes, place = torch.unique(batch.n_id[batch.mask], return_inverse=True)
         weights: Tensor = self.tar.weigh(
             torch.zeros_like(nodes, dtype=losses.dtype).index_add_(0, place, losses)
             / place.bincount(minlength=len(nodes)),

@@ -31,4 +31,5 @@ class CBLoss(ClassWeights):
     def of_counts(self, counts: Tensor) -> Tensor:
         """One over the effective number."""
         beta, n = self.options.beta, counts.double()
-        return ((1 - beta) / (1 - beta**n)).float()
+        weights: Tensor = (1 - beta) / (1 - beta**n)
+        return weights.float()

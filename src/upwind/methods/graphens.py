@@ -148,7 +148,7 @@ class GraphENS(Summand):
             self.gradient[rows] = gradient[places]
             self.first_weight.copy_(layer.weight.detach())
 
-        output.register_hook(remember)
+        output.register_hook(remember)  # type: ignore[no-untyped-call]
 
     def _distance(self, source: Tensor, target: Tensor) -> Tensor:
         p, q = (self.predictions[self.row_of[ids]] for ids in (source, target))
@@ -160,16 +160,17 @@ class GraphENS(Summand):
             sparse = batch.x.layout == torch.sparse_csr
             batch.memo["csr"] = (batch.x if sparse else batch.x.to_sparse_csr()).cpu()
         x = batch.memo["csr"]
-        distinct, row = target.unique(return_inverse=True)
+        distinct, row = torch.unique(target, return_inverse=True)
         rows = self.row_of[batch.n_id[distinct.to(batch.n_id.device)]]
         saliency = (self.gradient[rows] @ self.first_weight.T).abs().cpu()
         share = torch.distributions.Beta(2.0, 2.0).sample((len(source),))
-        parts = mix(
+        rowptr, col, value = mix(
             *_arrays(x.crow_indices(), x.col_indices(), x.values()),
             *_arrays(source, target, share, saliency, row, count),
             _key(),
         )
-        new = csr(*(torch.from_numpy(part) for part in parts), (len(source), x.shape[1]))
+        parts = torch.from_numpy(rowptr), torch.from_numpy(col), torch.from_numpy(value)
+        new = csr(*parts, (len(source), x.shape[1]))
         if batch.x.layout != torch.sparse_csr:
             return torch.cat([batch.x, new.to_dense().to(batch.x)])
         return _stack(batch.x, new.to(batch.x.device))

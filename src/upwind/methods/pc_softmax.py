@@ -31,7 +31,7 @@ class PCSoftmax(Summand):
         bias = model.classifier.bias
         shift = log_counts if len(bias) > 1 else log_counts[1:] - log_counts[:1]
         with torch.no_grad():
-            bias -= shift.to(bias.device)
+            bias.sub_(shift.to(bias.device))
         self.register_buffer("log_counts", log_counts, persistent=False)
 
     def margins(self, step: Step) -> Tensor:

@@ -29,4 +29,5 @@ class Reweight(ClassWeights):
 
     def of_counts(self, counts: Tensor) -> Tensor:
         """n^-power."""
-        return counts**-self.options.power
+        weights: Tensor = counts**-self.options.power
+        return weights

@@ -73,7 +73,8 @@ class TAM(Summand):
         labels[batch.mask] = one_hot(y, labels.shape[1]).to(labels)
         near = neighbour_means(labels, batch.edge_index)[batch.mask]
         own = self.options.alpha * connectivity(near, y).log()
-        return own - self.options.beta * distribution(near, y)
+        margins: Tensor = own - self.options.beta * distribution(near, y)
+        return margins
 
 
 def neighbour_means(values: Tensor, edge_index: Tensor) -> Tensor:
@@ -83,8 +84,9 @@ def neighbour_means(values: Tensor, edge_index: Tensor) -> Tensor:
     [[0.0], [0.5]]
     """
     source, target = edge_index
-    total = values.index_add(0, target, values[source])
-    return total / (1 + target.bincount(minlength=len(values))).unsqueeze(1)
+    heard = 1 + target.bincount(minlength=len(values))
+    means: Tensor = values.index_add(0, target, values[source]) / heard.unsqueeze(1)
+    return means
 
 
 def class_means(near: Tensor, y: Tensor) -> Tensor:

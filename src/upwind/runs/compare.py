@@ -97,10 +97,9 @@ class Comparison:
                     method,
                     describe(list(test.values())),
                     describe(id_test) if id_test else None,
-                    *(
-                        describe(list(_scores(results, "test", score).values()))
-                        for score in ("balanced_accuracy", "macro_f1", "ece")
-                    ),
+                    describe(list(_scores(results, "test", "balanced_accuracy").values())),
+                    describe(list(_scores(results, "test", "macro_f1").values())),
+                    describe(list(_scores(results, "test", "ece").values())),
                     None if method == self.methods[0] else difference(test, baseline),
                     describe(seconds).mean,
                 )
