@@ -80,7 +80,9 @@ def label(run: Run) -> str:
     """The method with what is not as published, and what else of the recipe was changed."""
     config, parts = run.config, []
     for name, options in config.options.items():
-        usual = methods.resolve(name, run.data["name"], run.data["shift"])[name]
+        usual = options  # of a method from elsewhere
+        if name in methods.names():
+            usual = methods.resolve(name, run.data["name"], run.data["shift"])[name]
         changed = [f":{key}={value}" for key, value in options.items() if value != usual[key]]
         parts.append(name + "".join(changed))
     recipe = {"weight_decay": 0.0, "epochs": 500, "select_by": None}

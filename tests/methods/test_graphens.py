@@ -207,6 +207,20 @@ def test_tar_flows_on_the_graph_by_mean_losses_and_new_rows_weigh_what_their_ori
     )
 
 
+def test_what_it_remembers_is_in_its_state(small):
+    batch = sampling.whole(tail(small))
+    model, method = start("graphens", small)
+    method.loss(model, batch).backward()
+    _, other = start("graphens", small)
+    other.load_state_dict(method.state_dict())
+    made = []
+    for each in (method, other):
+        torch.manual_seed(4)
+        made.append(each.synthesise(batch))
+    assert torch.equal(made[0].edge_index, made[1].edge_index)
+    assert torch.equal(made[0].x, made[1].x)
+
+
 def test_nothing_grows_with_the_square_of_the_nodes():
     n = 200_000  # a dense matrix would take 160 GB
     ring = torch.stack([torch.arange(n), (torch.arange(n) + 1) % n])

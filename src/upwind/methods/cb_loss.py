@@ -20,9 +20,10 @@ class CBOptions:
 
 @final
 class CBLoss(ClassWeights):
-    """w_i = (1 - beta) / (1 - beta^n_y), scaled to mean one (Cui et al., CVPR 2019).
+    """Rare classes weigh more, by the effective number of examples (Cui et al., CVPR 2019).
 
-    1 / w is the effective number of n examples that overlap.
+    w_i = (1 - beta) / (1 - beta^n_y), scaled to mean one. 1 / w is the effective number of n
+    examples that overlap.
     """
 
     name: ClassVar[str] = "cb_loss"

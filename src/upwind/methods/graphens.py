@@ -31,7 +31,7 @@ class GraphENSOptions:
 
 @final
 class GraphENS(Summand):
-    """New nodes of the rare classes, with a neighbourhood of their own (Park et al., ICLR 2022).
+    """Rare classes get new nodes, with a neighbourhood of their own (Park et al., ICLR 2022).
 
     Each class gets as many as it lacks to the largest. A new node v is made from a source s of
     its class and a target t of any class c (drawn by log n_c). With K = KL(p_s, p_t) between the
@@ -50,6 +50,7 @@ class GraphENS(Summand):
 
     name: ClassVar[str] = "graphens"
     Options: ClassVar[type] = GraphENSOptions
+    uses: ClassVar[frozenset[str]] = frozenset({"unlabelled inputs"})
 
     predictions: Tensor
     gradient: Tensor

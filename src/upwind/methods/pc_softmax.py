@@ -14,9 +14,9 @@ from upwind.nets import Model
 
 @final
 class PCSoftmax(Summand):
-    """Train with plain cross-entropy, predict by z_c - log n_c (Hong et al., CVPR 2021).
+    """Predictions are compensated for class sizes after plain training (Hong et al., CVPR 2021).
 
-    The model's own logits are the compensated ones, z - log n: the classifier's bias starts that
+    They go by z_c - log n_c. The model's own logits are the compensated ones, z - log n: the classifier's bias starts that
     much lower, and training adds log n again. So it is balanced softmax from another start.
     """
 

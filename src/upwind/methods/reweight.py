@@ -18,7 +18,9 @@ class ReweightOptions:
 
 @final
 class Reweight(ClassWeights):
-    """w_i = n_y^-power, scaled to mean one over the training nodes.
+    """Rare classes weigh more, by inverse class frequency.
+
+    w_i = n_y^-power, scaled to mean one over the training nodes.
 
     The public code passes n_min / n_c to torch's ``cross_entropy``, which divides by the sum of
     the weights that it used; on the whole graph that is the same loss.

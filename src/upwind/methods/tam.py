@@ -29,7 +29,7 @@ class TAMOptions:
 
 @final
 class TAM(Summand):
-    r"""Margins by how unlike its class a node's neighbourhood is (Song et al., ICML 2022).
+    r"""A node in a neighbourhood unlike its class's is asked for less (Song et al., ICML 2022).
 
     With D_v the mean label of v and its neighbours (predictions where there is no label), M_c
     its mean over class c, y the class of v, and J the Jensen-Shannon divergence,
@@ -44,6 +44,7 @@ class TAM(Summand):
 
     name: ClassVar[str] = "tam"
     Options: ClassVar[type] = TAMOptions
+    uses: ClassVar[frozenset[str]] = frozenset({"unlabelled inputs"})
 
     sharpness: Tensor
 

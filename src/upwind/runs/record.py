@@ -52,6 +52,10 @@ class Run:
         if not (self.folder / "config.json").exists():
             return
         stored, wanted = _trained_by(self.config), _trained_by(config)
+        stored["options"] = {  # those that a method gained since then were at their default
+            name: dataclasses.asdict(methods.get(name).Options()) | options
+            for name, options in stored["options"].items()
+        }
         for name, value in wanted.items():
             if stored[name] != value:
                 raise InputError(
@@ -69,13 +73,7 @@ class Run:
         """The resolved configuration."""
         known = {field.name for field in dataclasses.fields(Config)}
         stored = self._part("config.json")["config"]
-        config = Config(**{name: value for name, value in stored.items() if name in known})
-        # Options that a method gained since then are at their default.
-        options = {
-            name: dataclasses.asdict(methods.get(name).Options(**values))
-            for name, values in config.options.items()
-        }
-        return dataclasses.replace(config, options=options)
+        return Config(**{name: value for name, value in stored.items() if name in known})
 
     @property
     def data(self) -> dict[str, Any]:

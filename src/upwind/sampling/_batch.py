@@ -73,7 +73,7 @@ def subgraph(
     """The batch of these nodes (ascending global ids) and edges (between rows)."""
     y = data.y[n_id]
     return Batch(
-        x=take_rows(data.x, n_id),
+        x=data.x if len(n_id) == len(data.y) else take_rows(data.x, n_id),
         edge_index=edge_index,
         edge_weight=edge_weight,
         y=y,
