@@ -9,14 +9,16 @@ from upwind.errors import InputError
 
 
 def members(base: Any) -> dict[str, Any]:
-    """Every concrete subclass, by name."""
+    """Every concrete subclass that has a name, by it."""
 
     def descend(kind: Any) -> Iterator[Any]:
         for child in kind.__subclasses__():
             yield child
             yield from descend(child)
 
-    return {kind.name: kind for kind in descend(base) if not isabstract(kind)}
+    return {
+        kind.name: kind for kind in descend(base) if hasattr(kind, "name") and not isabstract(kind)
+    }
 
 
 def find(base: Any, name: str, what: str) -> Any:

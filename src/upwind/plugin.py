@@ -157,6 +157,27 @@ class TAR(nn.Module):
             sample_weight: shape [n]: factors of the sampler's own, such as GraphSAINT's node
                 norm; the result is then the sum, not the mean, of factor x weight x loss.
         """
+        weight = self.weigh(
+            losses, nodes=nodes, subgraph=subgraph, logits=logits, fill_values=fill_values
+        )
+        if sample_weight is not None:
+            return (sample_weight.detach() * weight * losses).sum()
+        total = (weight * losses).sum()
+        return total / len(losses) if self.normalize == "mean" else total
+
+    def weigh(
+        self,
+        losses: Tensor,
+        *,
+        nodes: Tensor | None = None,
+        subgraph: Tensor | tuple[Tensor, Tensor] | None = None,
+        logits: Tensor | None = None,
+        fill_values: Tensor | None = None,
+    ) -> Tensor:
+        """Let weight flow, and return the weight of each loss, for a sum of your own.
+
+        Arguments are those of a call.
+        """
         nodes = self._checked_nodes(losses, nodes)
         with torch.no_grad(), torch.autocast(losses.device.type, enabled=False):
             self.known_losses[nodes] = losses.detach().to(self.known_losses)
@@ -165,10 +186,7 @@ class TAR(nn.Module):
             weight = self.weights[nodes].to(losses.dtype)
             if self.normalize == "mean":
                 weight = weight / self.weights[self.labeled].mean().to(losses.dtype)
-        if sample_weight is not None:
-            return (sample_weight.detach() * weight * losses).sum()
-        total = (weight * losses).sum()
-        return total / len(losses) if self.normalize == "mean" else total
+        return weight
 
     def advance(self, *, logits: Tensor | None = None, fill_values: Tensor | None = None) -> None:
         """Let the weights of the whole graph flow once, from the last known losses.

@@ -24,8 +24,7 @@ def start(name, data, seed=0):
     torch.manual_seed(seed)
     outputs = 1 if data.metric == "roc_auc" else data.num_classes
     model = nets.build("gcn", data.x.shape[1], outputs, NET)
-    spec = f"{name}+erm" if issubclass(methods.get(name), methods.Synthesiser) else name
-    method = methods.build(methods.resolve(spec, data.name, data.shift))
+    method = methods.build(methods.resolve(name, data.name, data.shift))
     method.on_start(model, data)
     parameters = [*model.parameters(), *method.learned()]
     return model, method, torch.optim.Adam(parameters, lr=0.01)

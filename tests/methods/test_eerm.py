@@ -136,7 +136,7 @@ SMALL = "eerm:generators=3:samples=4:rate=0.03"
 def test_the_generators_learn_to_raise_the_variance(seed):
     data = two_kinds(seed, wrong=0)
     model, method = make(SMALL, data, seed)
-    train(model, methods.ERM(methods.NoOptions()), data, 30)
+    train(model, methods.get("erm")(methods.NoOptions()), data, 30)
     batch, before = sampling.whole(data), spread(method, model, data)
     for _ in range(100):
         where = candidates(batch.edge_index, batch.num_nodes, 16)

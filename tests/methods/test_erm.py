@@ -11,4 +11,4 @@ def test_it_is_the_sum_of_node_norm_times_loss_over_the_training_nodes(small):
     rows = small.train_mask
     each = cross_entropy(model(batch)[rows], small.y[rows], reduction="none")
     expected = (batch.node_norm[rows] * each).sum()
-    torch.testing.assert_close(methods.ERM(methods.NoOptions()).loss(model, batch), expected)
+    torch.testing.assert_close(methods.get("erm")(methods.NoOptions()).loss(model, batch), expected)

@@ -101,7 +101,7 @@ def test_the_loss_is_the_sampler_s_sum_under_the_worst_weights(small):
 def test_a_ball_without_radius_is_erm(small):
     model, method = make("kldro:radius=0", small)
     batch = sampling.whole(small)
-    plain = methods.ERM(methods.NoOptions()).loss(model, batch)
+    plain = methods.get("erm")(methods.NoOptions()).loss(model, batch)
     torch.testing.assert_close(method.loss(model, batch), plain)
 
 

@@ -1,10 +1,8 @@
 import dataclasses
-import gc
 
 import pytest
-import torch
 
-from upwind import InputError, methods, nets, sampling
+from upwind import InputError, methods
 from upwind._options import option, parse
 
 
@@ -41,35 +39,3 @@ def test_an_option_carries_its_search_space():
 def test_an_unknown_method_is_answered_with_the_nearest():
     with pytest.raises(InputError, match="there is no method 'emr'; did you mean erm"):
         methods.get("emr")
-
-
-def test_only_a_synthesiser_stands_before_a_plus():
-    with pytest.raises(InputError, match="erm brings its own loss"):
-        methods.parse("erm+tar")
-
-
-@pytest.fixture
-def doubling():
-    """A synthesiser that counts every node twice; gone after the test."""
-
-    class Doubling(methods.Synthesiser):
-        name = "doubling"
-        Options = methods.NoOptions
-
-        def synthesise(self, model, batch):  # noqa: ARG002
-            return dataclasses.replace(batch, node_norm=2 * batch.node_norm)
-
-    yield
-    del Doubling
-    gc.collect()  # a class that is gone is no longer registered
-
-
-@pytest.mark.usefixtures("doubling")
-def test_a_synthesiser_composes_with_a_loss(small):
-    model = nets.build("gcn", 8, 3, {"hidden": 8, "layers": 1, "dropout": 0.0})
-    batch = sampling.whole(small)
-    plain = methods.build(methods.resolve("erm", "small", None))
-    both = methods.build(methods.resolve("doubling+erm", "small", None))
-    torch.testing.assert_close(both.loss(model, batch), 2 * plain.loss(model, batch))
-    with pytest.raises(InputError, match="doubling\\+erm"):
-        methods.build({"doubling": {}})

@@ -43,7 +43,7 @@ def test_a_step_on_a_sample_is_the_flow_written_out(small, restart):
 def test_without_a_step_size_it_is_erm(small):
     model, method = make("tar:tau=0", small)
     batch = sampling.whole(small)
-    plain = methods.ERM(methods.NoOptions()).loss(model, batch)
+    plain = methods.get("erm")(methods.NoOptions()).loss(model, batch)
     torch.testing.assert_close(method.loss(model, batch), plain)
 
 
@@ -74,3 +74,52 @@ def test_the_papers_settings_are_the_defaults_on_its_data():
     assert (options["tau"], options["steps"], options["beta"]) == (0.01, 10, 0.1)
     options = methods.resolve("tar:beta=0.5", "pubmed_lt", "long_tail")["tar"]
     assert (options["tau"], options["steps"], options["beta"]) == (0.01, 3, 0.5)
+
+
+@pytest.mark.parametrize("update", ["call", "epoch"])
+def test_entropy_is_that_of_each_nodes_own_prediction_where_nodes_are_left_out(small, update):
+    small.train_mask[:10] = False
+    small.edge_index = small.edge_index[:, (small.edge_index >= 10).all(0)]
+    weights = []
+    for kept in (torch.arange(60) >= 0, torch.arange(60) >= 10):
+        small.kept_nodes = kept
+        torch.manual_seed(0)
+        model, method = make(f"tar:tau=0.1:fill=entropy:update={update}", small)
+        method.loss(model.eval(), sampling.whole(small))
+        method.on_epoch_end(model, small)
+        weights.append(method.node_weights())
+    torch.testing.assert_close(*weights)
+    assert weights[0].std() > 0
+
+
+def test_from_the_balanced_prior_classes_weigh_the_same_before_any_loss(small):
+    small.train_mask[(small.train_mask & (small.y == 1)).nonzero()[2:]] = False
+    _, method = make("tar:prior=balanced", small)
+    train = small.train_mask
+    share = torch.zeros(3).index_add_(0, small.y[train], method.node_weights()[train])
+    torch.testing.assert_close(share, share.mean().expand(3))
+    assert torch.allclose(method.node_weights()[~train], method.node_weights()[~train].mean())
+
+
+def test_a_strong_entropy_keeps_the_weights_at_the_prior(small):
+    small.train_mask[(small.train_mask & (small.y == 1)).nonzero()[2:]] = False
+    model, method = make("tar:prior=balanced:beta=1e4:tau=1e-6:steps=50", small)
+    before = method.node_weights().clone()
+    method.loss(model, sampling.whole(small))
+    torch.testing.assert_close(method.node_weights(), before, rtol=1e-2, atol=0)
+
+
+def test_clean_losses_are_those_without_dropout(small):
+    torch.manual_seed(0)
+    model = nets.build("gcn", 8, 3, NET | {"dropout": 0.5})
+    known = []
+    for losses in ("clean", "trained"):
+        method = methods.build(methods.resolve(f"tar:losses={losses}", "small", None))
+        method.on_start(model, small)
+        batch = sampling.whole(small)
+        method.loss(model.train(), batch)
+        assert model.training
+        known.append(method.tar.known_losses[small.train_mask])
+    with torch.no_grad():
+        clean = methods.Step(model, batch, model.eval()(batch)).losses()
+    assert (known[0] - clean).abs().max() < (known[1] - clean).abs().max()

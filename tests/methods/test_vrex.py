@@ -29,5 +29,5 @@ def test_a_batch_with_one_environment_has_no_penalty():
     data, batch = uneven()
     model, vrex = begin("vrex", data)
     batch.mask = batch.mask & (batch.env_id == 2)
-    plain = methods.ERM(methods.NoOptions()).loss(model, batch)
+    plain = methods.get("erm")(methods.NoOptions()).loss(model, batch)
     torch.testing.assert_close(vrex.loss(model, batch), plain)

@@ -59,12 +59,12 @@ def test_a_step_that_overshoots_is_not_kept():
 def test_features_move_to_a_higher_loss_that_is_worth_the_price(small, seed):
     batch, gamma = sampling.whole(small), 0.1
     model, _ = make("erm", small, seed=seed)
-    train(model, methods.ERM(methods.NoOptions()), small)
+    train(model, methods.get("erm")(methods.NoOptions()), small)
 
     def loss(d):
         moved = sampling.whole(small)
         moved.x = small.x + d
-        return methods.ERM(methods.NoOptions()).loss(model, moved)
+        return methods.get("erm")(methods.NoOptions()).loss(model, moved)
 
     start = torch.zeros_like(small.x)
     worst = ascend(loss, identity, start, batch.node_norm, gamma, 5)
@@ -102,7 +102,7 @@ def test_the_ascent_leaves_batch_norm_and_the_random_state_alone(small):
 def test_a_high_price_is_erm(small):
     model, method = make("wdro:gamma=1e9", small)
     batch = sampling.whole(small)
-    plain = methods.ERM(methods.NoOptions()).loss(model, batch)
+    plain = methods.get("erm")(methods.NoOptions()).loss(model, batch)
     torch.testing.assert_close(method.loss(model, batch), plain)
 
 

@@ -33,6 +33,10 @@ def test_the_table_is_a_function_of_the_records(quick, data, tmp_path):
     assert tar.difference.mean == pytest.approx(gap)
     assert tar.difference.pairs == 3
     assert tar.seconds > 0
+    for score in ("balanced_accuracy", "macro_f1", "ece"):
+        each = [Run(tmp_path / id).result["scores"]["test"][score] for id in comparison.runs["tar"]]
+        name = "balanced" if score == "balanced_accuracy" else score
+        assert getattr(tar, name).mean == pytest.approx(stats.tmean(each))
 
 
 def test_what_was_compared_is_written_down_and_read_again(quick, data, tmp_path):

@@ -199,6 +199,15 @@ def test_a_setting_that_upwind_gains_later_leaves_old_runs_found(quick, tmp_path
     assert execute(quick, root=tmp_path).folder == run.folder
 
 
+def test_an_option_that_a_method_gains_later_leaves_old_runs_found(quick, tmp_path):
+    run = execute(quick | {"method": "tar"}, root=tmp_path)
+    path = run.folder / "config.json"
+    stored = json.loads(path.read_text())
+    del stored["config"]["options"]["tar"]["prior"]
+    path.write_text(json.dumps(stored))
+    assert execute(quick | {"method": "tar"}, root=tmp_path).folder == run.folder
+
+
 def test_a_record_made_with_another_default_is_refused(quick, tmp_path):
     run = execute(quick, root=tmp_path)
     path = run.folder / "config.json"

@@ -1,3 +1,4 @@
+import pytest
 import torch
 
 from upwind import sampling
@@ -14,3 +15,14 @@ def test_what_is_derived_from_it_is_kept(small):
     sampler = sampling.Full(small, seed=0)
     (first,), (second,) = sampler.epoch(), sampler.epoch()
     assert first is second
+
+
+def test_nodes_that_a_long_tail_removed_are_left_out(small):
+    small.kept_nodes = torch.arange(60) < 50
+    among = (small.edge_index < 50).all(0)
+    small.edge_index = small.edge_index[:, among]
+    small.train_mask[50:] = False
+    batch = sampling.whole(small)
+    assert batch.n_id.tolist() == list(range(50))
+    assert (batch.n_id[batch.edge_index] == small.edge_index).all()
+    assert float(batch.node_norm[batch.mask].sum()) == pytest.approx(1)

@@ -32,6 +32,7 @@ def test_published_seeds_are_the_benchmarks():
         ({"dropout": 1.0}, "dropout=1.0 must be in"),
         ({"schedule": "cosine"}, "schedule='cosine' must be constant or plateau"),
         ({"select": "test"}, "select='test' must be"),
+        ({"select_by": "f1"}, "select_by='f1' must be one of accuracy"),
         ({"method": "erm:tau=1"}, "erm has no option 'tau'"),
     ],
 )

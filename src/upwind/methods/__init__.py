@@ -1,48 +1,26 @@
-"""Training objectives: each turns a batch and the model into a loss."""
+"""Training objectives: each turns a batch and the model into a loss.
 
-from upwind.methods._base import (
-    Method,
-    NoOptions,
-    Synthesiser,
-    build,
-    get,
-    names,
-    parse,
-    resolve,
-    set_apart,
-)
+A file of this folder that does not begin with an underscore is a method, and being there is all
+that it takes to be one.
+"""
+
+from importlib import import_module
+from pkgutil import iter_modules
+
+from upwind.methods._base import Method, NoOptions, get, names, parse, resolve, set_apart
 from upwind.methods._losses import row_losses
-from upwind.methods.cit import CIT
-from upwind.methods.dann import DANN
-from upwind.methods.deepcoral import DeepCORAL
-from upwind.methods.eerm import EERM
-from upwind.methods.erm import ERM
-from upwind.methods.groupdro import GroupDRO
-from upwind.methods.irm import IRM
-from upwind.methods.kldro import KLDRO
-from upwind.methods.srgnn import SRGNN
-from upwind.methods.tar import TAR
-from upwind.methods.tar_n import TARN
-from upwind.methods.vrex import VREx
-from upwind.methods.wdro import WDRO
+from upwind.methods._sum import Step, Sum, Summand, build
+
+for _found in iter_modules(__path__):
+    if not _found.name.startswith("_"):
+        import_module(f"{__name__}.{_found.name}")
 
 __all__ = [
-    "CIT",
-    "DANN",
-    "EERM",
-    "ERM",
-    "IRM",
-    "KLDRO",
-    "SRGNN",
-    "TAR",
-    "TARN",
-    "WDRO",
-    "DeepCORAL",
-    "GroupDRO",
     "Method",
     "NoOptions",
-    "Synthesiser",
-    "VREx",
+    "Step",
+    "Sum",
+    "Summand",
     "build",
     "get",
     "names",

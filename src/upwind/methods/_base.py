@@ -80,48 +80,6 @@ class Method(nn.Module, ABC):
         """After the last batch of an epoch, before the model is scored."""
 
 
-class Synthesiser(Method):
-    """A method that changes the batch and leaves the loss to another: ``"graphens+tar"``."""
-
-    inner: Method
-
-    def __init__(self, options: Any, inner: Method) -> None:
-        super().__init__(options)
-        self.inner = inner
-
-    @abstractmethod
-    def synthesise(self, model: Model, batch: Batch) -> Batch:
-        """The batch that the inner method is given."""
-
-    def loss(self, model: Model, batch: Batch) -> Tensor:
-        """The inner method's loss on the changed batch."""
-        return self.inner.loss(model, self.synthesise(model, batch))
-
-    def node_weights(self) -> Tensor | None:
-        """The inner method's."""
-        return self.inner.node_weights()
-
-    def on_start(self, model: Model, data: Data) -> None:
-        """Passed on, like every hook."""
-        self.inner.on_start(model, data)
-
-    def on_epoch_start(self, epoch: int) -> None:
-        """Passed on."""
-        self.inner.on_epoch_start(epoch)
-
-    def on_step_start(self, progress: float) -> None:
-        """Passed on."""
-        self.inner.on_step_start(progress)
-
-    def on_step_end(self, model: Model, batch: Batch) -> None:
-        """Passed on."""
-        self.inner.on_step_end(model, batch)
-
-    def on_epoch_end(self, model: Model, data: Data) -> None:
-        """Passed on."""
-        self.inner.on_epoch_end(model, data)
-
-
 def get(name: str) -> type[Method]:
     """The method of this name; an unknown one is answered with the nearest there are.
 
@@ -147,11 +105,9 @@ def parse(spec: str) -> dict[str, dict[str, Any]]:
     for part in spec.split("+"):
         name, *settings = part.split(":")
         pairs = [setting.partition("=") for setting in settings]
+        if name in parts:
+            raise InputError(f"{name} stands twice in {spec}")
         parts[name] = parse_options(get(name).Options, {k: v for k, _, v in pairs}, name)
-    *outer, _ = parts
-    for name in outer:
-        if not issubclass(get(name), Synthesiser):
-            raise InputError(f"{name} brings its own loss and cannot stand before a '+'")
     return parts
 
 
@@ -173,20 +129,3 @@ def set_apart(name: str, options: Mapping[str, Any]) -> dict[str, Any]:
     """
     defaults = dataclasses.asdict(get(name).Options())
     return {key: value for key, value in options.items() if value != defaults.get(key)}
-
-
-def build(options: Mapping[str, Mapping[str, Any]]) -> Method:
-    """The method with these resolved options, the last part innermost."""
-    built: Method | None = None
-    for name, values in reversed(list(options.items())):
-        kind = get(name)
-        chosen = kind.Options(**values)
-        if issubclass(kind, Synthesiser):
-            if built is None:
-                raise InputError(f"{name} needs a loss to pass its batch to: {name}+erm")
-            built = kind(chosen, built)
-        else:
-            built = kind(chosen)
-    if built is None:
-        raise InputError("no method was named")
-    return built

@@ -13,8 +13,8 @@ from torch_geometric.data import Data
 from upwind import plugin
 from upwind._options import option
 from upwind.errors import InputWarning
-from upwind.methods._base import Method
-from upwind.methods._losses import row_losses
+from upwind.methods._classes import by_class, class_counts
+from upwind.methods._sum import Step, Summand
 from upwind.nets import Model
 from upwind.sampling import Batch, whole
 
@@ -33,6 +33,12 @@ class FlowOptions:
     normalize: Literal["mean", "sum"] = option("mean", "Labelled weights of mean one, or as is.")
     update: Literal["call", "epoch"] = option(
         "call", "Flow on the batch at each step, or on the whole graph once an epoch."
+    )
+    prior: Literal["uniform", "balanced"] = option(
+        "uniform", "What the flow starts from and entropy pulls to: equal nodes, or classes."
+    )
+    losses: Literal["trained", "clean"] = option(
+        "trained", "What the flow goes by: the losses of the training pass, or without dropout."
     )
 
 
@@ -58,8 +64,14 @@ PUBLISHED: dict[str, Mapping[str, Any]] = {
 }
 
 
-class FlowMethod(Method):
-    """sum_i s_i m_i l_i: s_i the sampler's node norm, m_i the flow's weight of node i."""
+class FlowMethod(Summand):
+    """The weight of training node i is the flow's density there, with mean one over them.
+
+    A synthesised row has no place in the graph. It weighs what the node weighs that it was made
+    from (``n_id``), and the flow goes by the mean loss of a node and its synthesised rows: the
+    loss of its neighbourhood as the model meets it. Margins are in the losses that the flow
+    sees, weights of other summands are not.
+    """
 
     # Their share of the weight flows on, and their loss is filled in.
     uses: ClassVar[frozenset[str]] = frozenset({"unlabelled inputs"})
@@ -72,7 +84,11 @@ class FlowMethod(Method):
     def on_start(self, model: Model, data: Data) -> None:  # noqa: ARG002
         """Make the flow on the data's graph."""
         options = dataclasses.asdict(self.options)
-        options.pop("neighbours", None)
+        for ours in ("neighbours", "prior", "losses"):
+            options.pop(ours, None)
+        prior = None
+        if self.options.prior == "balanced":
+            prior = by_class(data, 1 / class_counts(data))[1]
         with warnings.catch_warnings():
             # That directed edges carry weight both ways is what the documentation says of TAR.
             warnings.simplefilter("ignore", InputWarning)
@@ -82,21 +98,36 @@ class FlowMethod(Method):
                 labeled=data.train_mask & (data.y >= 0),
                 edge_weight=data.edge_weight,
                 reconnect=self.reconnect(),
+                prior=prior,
                 **options,
             )
 
-    def loss(self, model: Model, batch: Batch) -> Tensor:
-        """Weight flows on the batch, then weighs its losses."""
-        logits = model(batch)
-        rows = batch.mask
-        weighted: Tensor = self.tar(
-            row_losses(logits[rows], batch.y[rows]),
-            nodes=batch.n_id[rows],
-            subgraph=None if batch.is_whole else batch.n_id,
-            logits=logits,
-            sample_weight=batch.node_norm[rows],
+    @torch.no_grad()
+    def weights(self, step: Step, losses: Tensor) -> Tensor:
+        """Weight flows on the batch."""
+        batch, logits = step.batch, step.logits
+        if self.options.losses == "clean":
+            logits = step.model.eval()(batch)
+            step.model.train()
+            losses = step.losses(logits)
+        real = slice(batch.num_nodes - batch.synthesised)
+        nodes, place = torch.unique(batch.n_id[batch.mask], return_inverse=True)
+        weights: Tensor = self.tar.weigh(
+            torch.zeros_like(nodes, dtype=losses.dtype).index_add_(0, place, losses)
+            / place.bincount(minlength=len(nodes)),
+            nodes=nodes,
+            subgraph=None if batch.is_whole else batch.n_id[real],
+            logits=self._placed(logits[real], batch),
         )
-        return weighted
+        return weights[place]
+
+    def _placed(self, logits: Tensor, batch: Batch) -> Tensor:
+        """A row for every node of the graph that weight flows on."""
+        if not batch.is_whole:
+            return logits
+        every = logits.new_zeros(len(self.tar.weights), logits.shape[1])
+        every[batch.n_id[: len(logits)]] = logits
+        return every
 
     def on_epoch_end(self, model: Model, data: Data) -> None:
         """With ``update="epoch"``: weight flows on the whole graph."""
@@ -105,7 +136,8 @@ class FlowMethod(Method):
         logits = None
         if self.options.fill == "entropy":
             with torch.no_grad():
-                logits = model.eval()(whole(data).to(self.tar.weights.device))
+                batch = whole(data).to(self.tar.weights.device)
+                logits = self._placed(model.eval()(batch), batch)
         self.tar.advance(logits=logits)
 
     def node_weights(self) -> Tensor:

@@ -53,14 +53,19 @@ def _apply(x: Tensor, key: np.uint64, p: float) -> Tensor:
 
 
 @njit(cache=True, nogil=True)
+def draw(key: np.uint64, i: int) -> np.uint32:
+    """Entry i of the stream of random numbers that the key stands for."""
+    z = key + np.uint64(i) * np.uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.uint32((z ^ (z >> np.uint64(31))) >> np.uint64(32))
+
+
+@njit(cache=True, nogil=True)
 def _zero_some(x: Floats, key: np.uint64, p: float, out: Floats) -> None:
     """The mask is a function of the key: the backward pass draws it again."""
     threshold = np.uint32(min(p * 2.0**32, 2.0**32 - 1))
     scale = x.dtype.type(1 / (1 - p))
     zero = x.dtype.type(0)
     for i in range(x.size):
-        z = key + np.uint64(i) * np.uint64(0x9E3779B97F4A7C15)
-        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        z = z ^ (z >> np.uint64(31))
-        out[i] = x[i] * scale if np.uint32(z >> np.uint64(32)) >= threshold else zero
+        out[i] = x[i] * scale if draw(key, i) >= threshold else zero

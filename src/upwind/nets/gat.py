@@ -4,12 +4,11 @@ from typing import ClassVar, final
 
 from torch import Tensor, nn
 from torch.nn.functional import elu
-from torch_geometric.nn import GATConv
 
 from upwind.errors import InputError
 from upwind.nets._encoder import Encoder
+from upwind.nets.attention import Attention, incoming
 from upwind.nets.dropout import Dropout
-from upwind.nets.linear import Linear
 from upwind.sampling import Batch
 
 
@@ -43,19 +42,19 @@ class GAT(Encoder):
         super().__init__()
         if hidden % heads:
             raise InputError(f"hidden = {hidden} cannot be shared out over {heads} heads")
-        each = hidden // heads
-        self.convolutions = nn.ModuleList()
-        for width in [in_channels, *[hidden] * (layers - 1)]:
-            convolve = GATConv(width, each, heads=heads, dropout=attention_dropout)
-            convolve.lin = Linear(width, hidden)  # takes sparse features
-            self.convolutions.append(convolve)
+        self.convolutions = nn.ModuleList(
+            Attention(width, hidden // heads, heads, attention_dropout)
+            for width in [in_channels, *[hidden] * (layers - 1)]
+        )
         self.dropout = Dropout(dropout)
         self.width = hidden
 
     def forward(self, batch: Batch) -> Tensor:
         """Features of shape ``[rows, hidden]``."""
+        if "incoming" not in batch.memo:
+            batch.memo["incoming"] = incoming(batch.edge_index, batch.num_nodes)
         h = batch.x
         for convolve in self.convolutions:
-            h = elu(convolve(h, batch.edge_index))
+            h = elu(convolve(h, *batch.memo["incoming"]), inplace=True)
         dropped: Tensor = self.dropout(h)
         return dropped

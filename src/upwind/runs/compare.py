@@ -27,7 +27,9 @@ class Row:
         method: As it was asked for.
         test: OOD test score at the epochs that the selection rule kept.
         id_test: In-distribution test score there; none where the split has no such part.
-        ece: Expected calibration error on the OOD test nodes.
+        balanced: Balanced accuracy on the OOD test nodes.
+        macro_f1: Macro F1 there.
+        ece: Expected calibration error there.
         difference: OOD test score against the baseline's, paired by seed; none for itself.
         seconds: Training time of a run.
     """
@@ -35,6 +37,8 @@ class Row:
     method: str
     test: Sample
     id_test: Sample | None
+    balanced: Sample
+    macro_f1: Sample
     ece: Sample
     difference: Difference | None
     seconds: float
@@ -93,6 +97,8 @@ class Comparison:
                     method,
                     describe(list(test.values())),
                     describe(id_test) if id_test else None,
+                    describe(list(_scores(results, "test", "balanced_accuracy").values())),
+                    describe(list(_scores(results, "test", "macro_f1").values())),
                     describe(list(_scores(results, "test", "ece").values())),
                     None if method == self.methods[0] else difference(test, baseline),
                     describe(seconds).mean,

@@ -104,7 +104,7 @@ def _keep_lines(lines: BinaryIO, count: int) -> None:
 def _finish(run: Run, session: Session) -> None:
     """Score the kept model and close the record."""
     epochs = list(run.epochs())
-    rules = {rule: _outcome(epochs, rule, session.data.metric) for rule in RULES}
+    rules = {rule: _outcome(epochs, rule, session.best.metric) for rule in RULES}
     files.write(run.folder / "model.safetensors", codec.encode(session.best_model))
     session.model.load_state_dict(session.best_model)
     logits = predict(session)

@@ -52,6 +52,10 @@ class Run:
         if not (self.folder / "config.json").exists():
             return
         stored, wanted = _trained_by(self.config), _trained_by(config)
+        stored["options"] = {  # those that a method gained since then were at their default
+            name: dataclasses.asdict(methods.get(name).Options()) | options
+            for name, options in stored["options"].items()
+        }
         for name, value in wanted.items():
             if stored[name] != value:
                 raise InputError(

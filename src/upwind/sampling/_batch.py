@@ -20,13 +20,14 @@ class Batch:
         edge_weight: What messages are multiplied by, ``[edges]``, or none: the graph's own
             weight times the sampler's edge norm.
         y: Labels; -1 where there is none.
-        n_id: Global id of each row, ascending.
+        n_id: Global id of each row, ascending; of a synthesised row, that of its origin.
         seeds: Rows that were drawn to be learnt from; the others are their context.
         mask: Rows that count in the loss: seeds that are labelled training nodes.
         node_norm: What the sampler multiplies each row's loss by; the loss of a step is
             ``sum(node_norm * loss)`` over ``mask``.
         env_id: Training environment of each row; -1 where none.
-        is_whole: Whether the rows are all nodes of the graph and the edges all its edges.
+        is_whole: Whether this is `whole`'s batch, perhaps with synthesised rows.
+        synthesised: Rows at the end that are no nodes of the graph.
         memo: What a network derived from the structure and may use again on this batch.
     """
 
@@ -40,6 +41,7 @@ class Batch:
     node_norm: Tensor
     env_id: Tensor
     is_whole: bool = False
+    synthesised: int = 0
     memo: dict[str, Any] = field(default_factory=dict, repr=False)
 
     @property
@@ -71,7 +73,7 @@ def subgraph(
     """The batch of these nodes (ascending global ids) and edges (between rows)."""
     y = data.y[n_id]
     return Batch(
-        x=take_rows(data.x, n_id),
+        x=data.x if len(n_id) == len(data.y) else take_rows(data.x, n_id),
         edge_index=edge_index,
         edge_weight=edge_weight,
         y=y,
@@ -84,18 +86,22 @@ def subgraph(
 
 
 def whole(data: Data) -> Batch:
-    """The whole graph as one batch, whose loss is the mean over the training nodes."""
-    mask = data.train_mask & (data.y >= 0)
-    everywhere = torch.ones_like(mask)
-    return Batch(
-        x=data.x,
-        edge_index=data.edge_index,
+    """The whole graph as one batch, whose loss is the mean over the training nodes.
+
+    Nodes that a long tail removed (``kept_nodes``) are left out: no edge, in no part, and half
+    of PubMed.
+    """
+    kept = getattr(data, "kept_nodes", torch.ones_like(data.train_mask))
+    n_id = kept.nonzero().squeeze(1)
+    place = kept.cumsum(0) - 1
+    every = torch.ones_like(n_id, dtype=torch.bool)
+    train = int((data.train_mask & (data.y >= 0)).sum())
+    batch = subgraph(
+        data,
+        n_id,
+        place[data.edge_index],
+        seeds=every,
+        node_norm=torch.full((len(n_id),), 1 / max(train, 1)),
         edge_weight=data.edge_weight,
-        y=data.y,
-        n_id=torch.arange(len(mask)),
-        seeds=everywhere,
-        mask=mask,
-        node_norm=torch.full((len(mask),), 1 / max(int(mask.sum()), 1)),
-        env_id=data.env_id,
-        is_whole=True,
     )
+    return replace(batch, is_whole=True)

@@ -65,6 +65,9 @@ class Config:
     row_normalise: bool = option(False, "Scale every node's features to sum one.")
 
     select: str = option("ood_val", "Which epoch is kept: best on ood_val, id_val, or oracle.")
+    select_by: str | None = option(
+        None, "Score that decides, such as balanced_accuracy; the data's own by default."
+    )
     threads: int = option(1, "Threads; part of the run, since sums depend on it.")
     device: str = option("cpu", "Where to train: cpu, or cuda.")
 
@@ -97,6 +100,7 @@ _POSITIVE = (
     *("hidden", "layers", "heads", "epochs", "threads"),
     *("batch_size", "walk_length", "steps_per_epoch", "coverage"),
 )
+SCORES = ("accuracy", "balanced_accuracy", "macro_f1")
 _CHOICES = {
     "decay": ("all", "encoder"),
     "schedule": ("constant", "plateau"),
@@ -161,6 +165,8 @@ def _check(config: Config) -> None:
     for name, choices in _CHOICES.items():
         if getattr(config, name) not in choices:
             raise InputError(f"{name}={getattr(config, name)!r} must be {' or '.join(choices)}")
+    if config.select_by is not None and config.select_by not in SCORES:
+        raise InputError(f"select_by={config.select_by!r} must be one of {', '.join(SCORES)}")
     if not config.lr > 0:
         raise InputError(f"lr={config.lr} must be above 0")
     for name in ("dropout", "attention_dropout"):

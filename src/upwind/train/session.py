@@ -43,9 +43,9 @@ class Session:
         self.sampler: sampling.Sampler = kind(self.data, seed=config.seed, **options)
         self.whole = sampling.whole(self.data).to(self.device)
         self.splits = {
-            name: (self.data[f"{name}_mask"] & (self.data.y >= 0)).to(self.device)
+            name: (mask & (self.data.y >= 0))[self.whole.n_id.cpu()].to(self.device)
             for name in PARTS
-            if bool((self.data[f"{name}_mask"] & (self.data.y >= 0)).any())
+            if bool(((mask := self.data[f"{name}_mask"]) & (self.data.y >= 0)).any())
         }
 
         randomness.seed_everything(config.seed)
@@ -64,7 +64,7 @@ class Session:
         randomness.seed_everything(config.seed)
 
         self.epoch = 0
-        self.best = Best(config.select, data.metric)
+        self.best = Best(config.select, config.select_by or data.metric)
         self.best_model = copy.deepcopy(self.model.state_dict())
         self.weight_log = WeightLog(self.data, config.epochs)
 
