@@ -13,6 +13,7 @@ from torch_geometric.data import Data
 from upwind import plugin
 from upwind._options import option
 from upwind.errors import InputWarning
+from upwind.flow.gradient import check_step
 from upwind.methods._base import Method
 from upwind.methods._losses import row_losses
 from upwind.nets import Model
@@ -34,6 +35,9 @@ class FlowOptions:
     update: Literal["call", "epoch"] = option(
         "call", "Flow on the batch at each step, or on the whole graph once an epoch."
     )
+
+    def __post_init__(self) -> None:
+        check_step(self.steps, self.tau, self.beta)
 
 
 def _options(tau: float, steps: int, beta: float) -> Mapping[str, Any]:
