@@ -193,7 +193,7 @@ def test_an_unknown_option_is_code_2(upwind, tmp_path):
 
 def test_an_interrupted_run_says_so_and_goes_on(tmp_path):
     process = start("train", "cbas", *QUICK, "--epochs", "400", "--json", cwd=tmp_path)
-    while not list(tmp_path.glob("runs/*/epochs.jsonl")):
+    while not any(path.stat().st_size for path in tmp_path.glob("runs/*/epochs.jsonl")):
         assert process.poll() is None, process.communicate()
         time.sleep(0.01)
     process.send_signal(signal.SIGINT)
