@@ -45,7 +45,7 @@ class Narrow(torch.nn.Module):
         super().__init__()
         self.linear = torch.nn.Linear(in_channels, hidden_channels - 1)
 
-    def forward(self, x, edge_index):
+    def forward(self, x, edge_index):  # noqa: ARG002
         return self.linear(x)
 
 
