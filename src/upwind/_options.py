@@ -47,5 +47,8 @@ def _read(text: str, kind: Any, where: str) -> Any:
                 return choice(text)
             except ValueError:
                 continue
-    wanted = getattr(kind, "__name__", str(kind)) if isinstance(kind, type) else str(kind)
+    choices = [part for part in getattr(kind, "__args__", ()) if isinstance(part, str)]
+    if choices:
+        raise InputError(f"{where}={text} must be {' or '.join(choices)}")
+    wanted = kind.__name__ if isinstance(kind, type) else str(kind)
     raise InputError(f"{where}={text} cannot be read as {wanted}")

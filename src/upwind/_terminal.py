@@ -15,6 +15,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
 _POLL_SECONDS = 0.3
+_WIDE = 160
 
 
 def say_json(document: Any) -> None:
@@ -30,7 +31,8 @@ def say_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]])
         table.add_column(column, justify="right" if numbers else "left", no_wrap=place == 0)
     for row in rows:
         table.add_row(*row)
-    Console(highlight=False, markup=False).print(table)
+    width = None if sys.stdout.isatty() else _WIDE  # a file has no width to keep to
+    Console(highlight=False, markup=False, width=width).print(table)
 
 
 @contextmanager

@@ -30,6 +30,9 @@ Root = Annotated[Path, typer.Option("--runs", help="The folder of runs.")]
 Json = Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")]
 Saving = Annotated[float, typer.Option(help="How much of a run's work may be lost.")]
 
+_INTERRUPTED = "interrupted; the same command goes on from here"
+_UsageError: Any = typer.BadParameter.__mro__[1]  # typer does not export the class by name
+
 
 def _print_version(wanted: bool) -> None:
     if wanted:
@@ -123,8 +126,11 @@ def train(
     data = load_data(asked)
     config = resolve(asked, data)
     run = Run.of(runs, config, data)
-    with terminal.progress_of([run.folder], config.epochs, config.method):
-        execute(asked, root=runs, checkpoint_seconds=checkpoint_seconds, data=data)
+    try:
+        with terminal.progress_of([run.folder], config.epochs, config.method):
+            execute(asked, root=runs, checkpoint_seconds=checkpoint_seconds, data=data)
+    except KeyboardInterrupt:
+        raise typer.Exit(terminal.complain(_INTERRUPTED, 130)) from None
     if json:
         terminal.say_json({"run": run.folder, "config": config, "result": run.result})
     else:
@@ -150,20 +156,19 @@ def compare(
     """Train several methods with several seeds, and say which is better and how surely."""
     from upwind import _terminal as terminal
     from upwind.runs.compare import fan_out, plan
-    from upwind.train import load_data, published_seeds, resolve
+    from upwind.train import load_data, resolve
 
     asked = _asked(source, settings)
     data = load_data(asked)
-    wanted = _numbers(seeds)
-    chosen = published_seeds(data.name, wanted[0]) if "," not in seeds else wanted
-    comparison = plan(asked, methods.split(","), chosen, runs, data)
+    wanted = [method.strip() for method in methods.split(",")]
+    comparison = plan(asked, wanted, _seeds(seeds, data.name), runs, data)
     folders = [run.folder for run in comparison.members()]
     epochs = resolve(asked, data).epochs * len(folders)
     try:
         with terminal.progress_of(folders, epochs, f"{data.name} {data.shift}"):
             problems = fan_out(comparison, jobs=jobs, checkpoint_seconds=checkpoint_seconds)
     except KeyboardInterrupt:
-        _say_comparison(comparison, ["interrupted; the same command goes on from here"], json)
+        _say_comparison(comparison, [_INTERRUPTED], json)
         raise
     _say_comparison(comparison, problems, json)
     if problems:
@@ -205,9 +210,16 @@ def runs(runs: Root = Path("runs"), json: Json = False) -> None:
     from upwind import _terminal as terminal
     from upwind.runs import find_runs
 
-    found = [_summary(run) for run in find_runs(runs)]
+    found, damaged = [], []
+    for run in find_runs(runs):
+        try:
+            found.append(_summary(run))
+        except InputError as error:
+            damaged.append({"run": run.folder, "error": str(error)})
+    for line in damaged:
+        print(f"upwind: {line['error']}", file=sys.stderr)
     if json:
-        terminal.say_json(found)
+        terminal.say_json([*found, *damaged])
     elif not found:
         print(f"no runs in {runs}")
     else:
@@ -265,11 +277,17 @@ def _asked(source: str, settings: dict[str, Any]) -> dict[str, Any]:
     return {"source": source, **given}
 
 
-def _numbers(text: str) -> list[int]:
+def _seeds(text: str, name: str) -> list[int]:
+    """How many of the seeds published for this data set, or the seeds themselves."""
+    from upwind.train import published_seeds
+
     try:
-        return [int(part) for part in text.split(",") if part]
+        numbers = [int(part) for part in text.split(",") if part.strip()]
     except ValueError:
-        raise InputError(f"seeds={text} must be a number, or numbers with commas") from None
+        numbers = []
+    if not numbers or ("," not in text and numbers[0] < 1):
+        raise InputError(f"seeds={text} must be a number of runs, or seeds with commas: 3,5,8")
+    return numbers if "," in text else published_seeds(name, numbers[0])
 
 
 def _summary(run: Any) -> dict[str, Any]:
@@ -354,8 +372,10 @@ def main() -> None:
     """Run the command line; what goes wrong ends it with one sentence and a code."""
     warnings.showwarning = _say_warning
     try:
-        app()
-    except (InputError, RunError) as error:
+        # With --json a mistake in the command itself is ours to say; else typer says it well.
+        sys.exit(app(standalone_mode="--json" not in sys.argv))
+    except (InputError, RunError, _UsageError) as error:
         from upwind._terminal import complain
 
-        sys.exit(complain(str(error), 2 if isinstance(error, InputError) else 1))
+        sentence = error.format_message() if isinstance(error, _UsageError) else str(error)
+        sys.exit(complain(sentence, 1 if isinstance(error, RunError) else 2))

@@ -32,6 +32,20 @@ def test_options_that_cannot_be_read_are_named(texts, complaint):
         parse(Options, texts, "x")
 
 
+@pytest.mark.parametrize(
+    ("spec", "complaint"),
+    [
+        ("erm+erm", "names erm twice"),
+        ("tar:tau=1:tau=2", "tar is given tau twice"),
+        ("tar:tau", "tar:tau sets nothing; write tar:tau=value"),
+        ("tar:fill=none", "tar:fill=none must be mean or entropy or harmonic"),
+    ],
+)
+def test_a_spec_that_says_nothing_or_two_things_is_refused(spec, complaint):
+    with pytest.raises(InputError, match=complaint):
+        methods.parse(spec)
+
+
 def test_an_option_carries_its_search_space():
     assert dataclasses.fields(Options)[0].metadata["grid"] == (0.1, 1.0)
 

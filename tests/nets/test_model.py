@@ -40,6 +40,23 @@ class TestEveryBackbone:
         torch.testing.assert_close(model(sampling.whole(small)), expected[order])
 
 
+class Narrow(torch.nn.Module):
+    def __init__(self, in_channels, hidden_channels):
+        super().__init__()
+        self.linear = torch.nn.Linear(in_channels, hidden_channels - 1)
+
+    def forward(self, x, edge_index):  # noqa: ARG002
+        return self.linear(x)
+
+
+def test_a_module_of_another_shape_is_refused(small):
+    with pytest.raises(InputError, match="cannot be given \\(x, edge_index\\)"):
+        nets.build("torch.nn:Linear", 8, 3, OPTIONS)
+    model = nets.build(f"{__name__}:Narrow", 8, 3, OPTIONS)
+    with pytest.raises(InputError, match="one row of hidden=16 features per node is wanted"):
+        model(sampling.whole(small))
+
+
 @pytest.mark.parametrize("name", nets.names())
 def test_every_registered_backbone_has_a_test_file(name):
     assert (Path(__file__).parent / f"test_{name}.py").exists()

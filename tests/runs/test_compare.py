@@ -59,7 +59,7 @@ def test_a_run_that_fails_does_not_take_the_others_with_it(quick, data, tmp_path
     told = []
     problems = fan_out(comparison, finished=lambda *what: told.append(what[:2]))
     assert len(problems) == 1
-    assert problems[0].startswith("erm, seed 2: a checkpoint is damaged")
+    assert problems[0].startswith(f"erm, seed 2: {failing}/checkpoint.safetensors is damaged")
     assert told == [("erm", 1), ("erm", 2), ("erm", 3)]
     assert comparison.table()[0].test.count == 2
 
@@ -75,6 +75,22 @@ def test_an_interruption_keeps_what_is_finished(quick, data, tmp_path):
         fan_out(comparison, finished=interrupt)
     assert [run.is_done for run in comparison.members()] == [True, True, False]
     assert comparison.table()[0].test.count == 2
+
+
+def test_two_names_of_one_run_are_not_compared(quick, data, tmp_path):
+    with pytest.raises(InputError, match="tar and tar:steps=30 are the same here"):
+        plan(shared(quick), ["erm", "tar", "tar:steps=30"], [1], tmp_path, data)
+
+
+def test_what_cannot_run_is_refused_before_any_run(quick, data, tmp_path):
+    for asked, methods in (
+        (shared(quick), ["erm", "tar:beta=-1"]),
+        ({**shared(quick), "backbone": "nope"}, ["erm"]),
+        ({**shared(quick), "device": "cuda:99"}, ["erm"]),
+    ):
+        with pytest.raises(InputError):
+            plan(asked, methods, [1], tmp_path, data)
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize(("methods", "seeds"), [([], [1]), (["erm"], []), (["erm", "erm"], [1])])

@@ -2,6 +2,7 @@ import dataclasses
 import errno
 import json
 import random
+import signal
 import subprocess
 import sys
 import time
@@ -106,9 +107,58 @@ def test_two_starts_at_once_make_one_run(quick, tmp_path):
     assert [record["epoch"] for record in run.epochs()] == list(range(10))
 
 
-@pytest.mark.slow
+# Runs whose state has everything in it: a flow's weights, Adam, a schedule, and random numbers
+# of torch (dropout) and NumPy (walks).
+STATEFUL = {"epochs": 60, "method": "tar:tau=0.1", "schedule": "plateau"}
+
+FORKING_KILLER = """
+import json, os, random, signal, sys, time
+from pathlib import Path
+from upwind.runs import Run, execute
+import upwind.train.session
+
+asked, root, folder = json.loads(sys.argv[1]), Path(sys.argv[2]), Path(sys.argv[3])
+moments, goal = random.Random(11), 0
+
+def start():
+    if pid := os.fork():
+        return pid
+    execute(asked, root=root, checkpoint_seconds=0)
+    os._exit(0)
+
+def epochs():
+    return len(list(Run(folder).epochs()))
+
+for kill in range(10):
+    pid, goal = start(), min(epochs() + moments.randrange(1, 6), 6 * (kill + 1) - 2)
+    while epochs() < goal and os.waitpid(pid, os.WNOHANG) == (0, 0):
+        time.sleep(0.001)
+    time.sleep(moments.random() * 0.03)
+    os.kill(pid, signal.SIGKILL)
+    print(os.WTERMSIG(os.waitpid(pid, 0)[1]), epochs())
+print(os.waitpid(start(), 0)[1])
+"""
+
+
 def test_killed_at_ten_random_moments_it_ends_bit_identical(quick, tmp_path):
-    quick |= {"epochs": 60, "method": "erm"}
+    """One process imports upwind, and forks the ten that train and are killed."""
+    quick |= STATEFUL
+    straight = execute(quick, root=tmp_path / "straight")
+    folder = tmp_path / "killed" / straight.id
+    command = [sys.executable, "-W", "ignore", "-c", FORKING_KILLER, json.dumps(quick)]
+    command += [str(folder.parent), str(folder)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    *kills, ended_with = done.stdout.split("\n")[:-1]
+    signals, epochs = zip(*(map(int, line.split()) for line in kills), strict=True)
+    assert signals == (signal.SIGKILL,) * 10
+    assert len(set(epochs)) > 5  # moments all along the run
+    assert ended_with == "0"
+    assert contents(Run(folder)) == contents(straight)
+
+
+@pytest.mark.slow
+def test_killed_ten_times_in_processes_of_their_own_it_ends_bit_identical(quick, tmp_path):
+    quick |= STATEFUL
     expected = contents(execute(quick, root=tmp_path / "straight"))
     code = (
         "import json, sys; from pathlib import Path; from upwind.runs import execute\n"
@@ -172,12 +222,40 @@ def test_a_real_limit_on_file_size_is_said_too(quick, tmp_path):
     assert not list(folder.glob(".*"))
 
 
+def test_a_damaged_line_is_named(quick, tmp_path):
+    run = execute(quick, root=tmp_path)
+    lines = (run.folder / "epochs.jsonl").read_text().splitlines(keepends=True)
+    (run.folder / "epochs.jsonl").write_text(lines[0] + '{"epoch": 1, "sc\n')
+    with pytest.raises(InputError, match=r"epochs\.jsonl is damaged in line 2"):
+        list(run.epochs())
+
+
+def test_what_cannot_run_leaves_nothing_behind(quick, tmp_path):
+    for wrong in ({"method": "tar:tau=-1"}, {"backbone": "nope"}, {"device": "cuda:99"}):
+        with pytest.raises(InputError):
+            execute(quick | wrong, root=tmp_path)
+    with pytest.raises(InputError, match="checkpoint_seconds=nan must be 0 or more"):
+        execute(quick, root=tmp_path, checkpoint_seconds=float("nan"))
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_network_that_was_edited_is_another_run(quick, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    file = tmp_path / "a_net_of_mine.py"
+    file.write_text("from torch_geometric.nn import GraphSAGE as Net0\nclass Net(Net0): pass\n")
+    quick["backbone"] = "a_net_of_mine:Net"
+    first = execute(quick, root=tmp_path / "runs")
+    assert execute(quick, root=tmp_path / "runs").id == first.id
+    file.write_text(file.read_text() + "# edited\n")
+    assert execute(quick, root=tmp_path / "runs").id != first.id
+
+
 def test_a_damaged_checkpoint_is_said_to_be_damaged(quick, tmp_path):
     run = execute(quick, root=tmp_path)
     (run.folder / "done").unlink()
     path = run.folder / "checkpoint.safetensors"
     path.write_bytes(path.read_bytes()[:1000])
-    with pytest.raises(InputError, match="a checkpoint is damaged"):
+    with pytest.raises(InputError, match=r"checkpoint\.safetensors is damaged"):
         execute(quick, root=tmp_path)
 
 

@@ -33,7 +33,8 @@ class Method(nn.Module, ABC):
 
     Attributes:
         name: What it is called on the command line.
-        Options: Frozen dataclass of its options, each with default and published search space.
+        Options: Frozen dataclass of its options, each with default and published search space;
+            its ``__post_init__`` refuses values that cannot be.
         needs: What the data must have; ``"environments"`` is two or more training environments.
         uses: What it looks at beside training nodes and the network's messages:
             ``"unlabelled inputs"``, ``"validation inputs"``.
@@ -104,11 +105,23 @@ def parse(spec: str) -> dict[str, dict[str, Any]]:
     parts: dict[str, dict[str, Any]] = {}
     for part in spec.split("+"):
         name, *settings = part.split(":")
-        pairs = [setting.partition("=") for setting in settings]
         if name in parts:
-            raise InputError(f"{name} stands twice in {spec}")
-        parts[name] = parse_options(get(name).Options, {k: v for k, _, v in pairs}, name)
+            raise InputError(f"{spec} names {name} twice")
+        parts[name] = parse_options(get(name).Options, _texts(name, settings), name)
     return parts
+
+
+def _texts(name: str, settings: Iterable[str]) -> dict[str, str]:
+    """The texts after the names in ``tau=0.1``, each name once."""
+    texts: dict[str, str] = {}
+    for setting in settings:
+        key, equals, text = setting.partition("=")
+        if not equals:
+            raise InputError(f"{name}:{setting} sets nothing; write {name}:{key}=value")
+        if key in texts:
+            raise InputError(f"{name} is given {key} twice")
+        texts[key] = text
+    return texts
 
 
 def resolve(spec: str, source: str, shift: str | None) -> dict[str, dict[str, Any]]:
@@ -117,7 +130,11 @@ def resolve(spec: str, source: str, shift: str | None) -> dict[str, dict[str, An
     for name, chosen in parse(spec).items():
         kind = get(name)
         published = kind.published.get(f"{source}/{shift}", kind.published.get(source, {}))
-        resolved[name] = dataclasses.asdict(kind.Options(**{**published, **chosen}))
+        try:
+            options = kind.Options(**{**published, **chosen})
+        except InputError as error:  # an option that cannot be, from its __post_init__
+            raise InputError(f"{name}: {error}") from None
+        resolved[name] = dataclasses.asdict(options)
     return resolved
 
 

@@ -13,6 +13,7 @@ from torch_geometric.data import Data
 from upwind import plugin
 from upwind._options import option
 from upwind.errors import InputWarning
+from upwind.flow.gradient import check_step
 from upwind.methods._classes import by_class, class_counts
 from upwind.methods._sum import Step, Summand
 from upwind.nets import Model
@@ -40,6 +41,9 @@ class FlowOptions:
     losses: Literal["trained", "clean"] = option(
         "trained", "What the flow goes by: the losses of the training pass, or without dropout."
     )
+
+    def __post_init__(self) -> None:
+        check_step(self.steps, self.tau, self.beta)
 
 
 def _options(tau: float, steps: int, beta: float) -> Mapping[str, Any]:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar, final
 
 from upwind._options import option
+from upwind.errors import InputError
 from upwind.methods._flow import FlowMethod, FlowOptions
 
 
@@ -12,6 +13,11 @@ class ReconnectOptions(FlowOptions):
     """The paper gives no number of neighbours."""
 
     neighbours: int = option(3, "Labelled nodes that each labelled node is joined with.")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.neighbours < 1:
+            raise InputError(f"neighbours={self.neighbours} must be at least 1")
 
 
 @final

@@ -3,8 +3,8 @@
 from upwind.nets._encoder import Encoder, get, names
 from upwind.nets.gat import GAT
 from upwind.nets.gcn import GCN
-from upwind.nets.imported import Imported
-from upwind.nets.model import Model, build
+from upwind.nets.imported import Imported, fingerprint
+from upwind.nets.model import Model, build, check
 
 __all__ = [
     "GAT",
@@ -13,6 +13,8 @@ __all__ = [
     "Imported",
     "Model",
     "build",
+    "check",
+    "fingerprint",
     "get",
     "names",
 ]

@@ -1,7 +1,11 @@
 """A module of the user's own, found by its import path."""
 
+import hashlib
 import inspect
+import os
+import sys
 from importlib import import_module
+from pathlib import Path
 from typing import Any, final
 
 import torch
@@ -25,7 +29,7 @@ class Imported(nn.Module):
         self, path: str, in_channels: int, *, hidden: int, layers: int, dropout: float
     ) -> None:
         super().__init__()
-        kind = _find(path)
+        kind = find_class(path)
         offered: dict[str, Any] = {
             "in_channels": in_channels,
             "hidden_channels": hidden,
@@ -41,24 +45,49 @@ class Imported(nn.Module):
                 self.module = kind(in_channels, hidden)
         except TypeError as error:
             raise InputError(f"the backbone {path} cannot be built: {error}") from error
-        self.weighted = "edge_weight" in inspect.signature(self.module.forward).parameters
+        takes = inspect.signature(self.module.forward)
+        try:
+            takes.bind("x", "edge_index")
+        except TypeError as error:
+            raise InputError(
+                f"the backbone {path} cannot be given (x, edge_index): {error}"
+            ) from None
+        self.weighted = "edge_weight" in takes.parameters
         self.width = hidden
+        self._path = path
 
     def forward(self, batch: Batch) -> Tensor:
         """Features of shape ``[rows, hidden]``."""
         x = batch.x.to_dense() if batch.x.layout == torch.sparse_csr else batch.x
         weight = {"edge_weight": batch.edge_weight} if self.weighted else {}
         features: Tensor = self.module(x, batch.edge_index, **weight)
+        shape = getattr(features, "shape", type(features).__name__)
+        if shape != (batch.num_nodes, self.width):
+            raise InputError(
+                f"the backbone {self._path} returned {shape} for {batch.num_nodes} nodes, where "
+                f"one row of hidden={self.width} features per node is wanted"
+            )
         return features
 
 
-def _find(path: str) -> type[nn.Module]:
-    """The class; only ever a torch module, so that a path cannot name just any callable."""
+def find_class(path: str) -> type[nn.Module]:
+    """The class; only ever a torch module, so that a path cannot name just any callable.
+
+    A module beside the caller, in the working folder, is found too, after all that is installed.
+    """
     module, _, name = path.partition(":")
+    if (here := os.getcwd()) not in sys.path:
+        sys.path.append(here)
     try:
         kind = getattr(import_module(module), name)
-    except (ImportError, AttributeError) as error:
+    except (ImportError, AttributeError, ValueError) as error:
         raise InputError(f"the backbone {path} cannot be imported: {error}") from error
     if not (isinstance(kind, type) and issubclass(kind, nn.Module)):
         raise InputError(f"the backbone {path} is not a torch module class")
     return kind
+
+
+def fingerprint(path: str) -> str:
+    """SHA-256 of the file that the class is written in."""
+    file = inspect.getsourcefile(find_class(path))
+    return hashlib.sha256(Path(file).read_bytes()).hexdigest() if file else ""

@@ -5,7 +5,7 @@ from typing import Any, final
 from torch import Tensor, nn
 
 from upwind.nets._encoder import Encoder, get
-from upwind.nets.imported import Imported
+from upwind.nets.imported import Imported, find_class
 from upwind.sampling import Batch
 
 
@@ -34,6 +34,11 @@ class Model(nn.Module):
     def forward(self, batch: Batch) -> Tensor:
         """Logits of every row."""
         return self.classify(self.features(batch))
+
+
+def check(backbone: str) -> None:
+    """Refuse a backbone that does not exist."""
+    find_class(backbone) if ":" in backbone else get(backbone)
 
 
 def build(backbone: str, in_channels: int, outputs: int, options: dict[str, Any]) -> Model:

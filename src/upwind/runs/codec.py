@@ -4,6 +4,7 @@ Nothing in such a file can run code, unlike a pickle.
 """
 
 import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,15 +27,20 @@ def encode(state: Any) -> bytes:
     return save(tensors, {"tree": json.dumps(tree)})
 
 
-def decode(content: bytes) -> Any:
-    """What `encode` was given."""
+def decode(content: bytes, name: str = "a checkpoint") -> Any:
+    """What `encode` was given; damage is reported under the file's name."""
     try:
         tensors = load(content)
         length = int.from_bytes(content[:8], "little")
         header = json.loads(content[8 : 8 + length])
         return _join(json.loads(header["__metadata__"]["tree"]), tensors)
     except (SafetensorError, ValueError, KeyError) as error:
-        raise InputError(f"a checkpoint is damaged ({error}); delete it to start again") from None
+        raise InputError(f"{name} is damaged ({error}); delete it to start again") from None
+
+
+def read(path: Path) -> Any:
+    """What is in the file."""
+    return decode(path.read_bytes(), str(path))
 
 
 def _split(value: Any, tensors: dict[str, Tensor]) -> Any:

@@ -14,9 +14,10 @@ from torch_geometric.data import Data
 from upwind.errors import InputError, InputWarning, RunError
 from upwind.runs import files
 from upwind.runs.execute import execute
-from upwind.runs.record import Run
+from upwind.runs.record import Run, facts, identity
 from upwind.runs.statistics import Difference, Sample, describe, difference
 from upwind.train import load_data, resolve
+from upwind.train.session import check
 
 
 @dataclasses.dataclass(frozen=True)
@@ -114,13 +115,15 @@ def plan(
     for name, values in (("methods", methods), ("seeds", seeds)):
         if not values or len(set(values)) < len(values):
             raise InputError(f"{name} must be given, each once; got {', '.join(map(str, values))}")
-    runs = {
-        method: [
-            Run.of(root, resolve({**asked, "method": method, "seed": seed}, data), data).id
-            for seed in seeds
-        ]
-        for method in methods
-    }
+    known = facts(data)
+    runs: dict[str, list[str]] = {}
+    for method in methods:
+        configs = [resolve({**asked, "method": method, "seed": seed}, data) for seed in seeds]
+        check(configs[0], data)
+        ids = [identity(config, known) for config in configs]
+        if same := [name for name, others in runs.items() if ids == others]:
+            raise InputError(f"methods {same[0]} and {method} are the same here; leave one out")
+        runs[method] = ids
     comparison = Comparison(root, dict(asked), list(methods), list(seeds), runs, data.metric)
     with files.disk_errors_said(root):
         root.mkdir(parents=True, exist_ok=True)
@@ -155,6 +158,8 @@ def fan_out(
     from joblib import Parallel, delayed
     from joblib.externals.loky import get_reusable_executor
 
+    if jobs < 1:
+        raise InputError(f"jobs={jobs} must be at least 1")
     work = [
         {**comparison.asked, "method": method, "seed": seed}
         for seed in comparison.seeds

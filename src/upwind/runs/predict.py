@@ -43,7 +43,7 @@ def predict(
     model = nets.build(config.backbone, trained["features"], size, dataclasses.asdict(config))
     path = run.folder / "model.safetensors"
     try:
-        model.load_state_dict(codec.decode(path.read_bytes()))
+        model.load_state_dict(codec.read(path))
     except (OSError, RuntimeError) as error:
         raise InputError(f"{path} does not hold this run's model: {error}") from None
     model.eval()

@@ -22,7 +22,7 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from upwind import methods
+from upwind import methods, nets
 from upwind.data import PARTS
 from upwind.errors import InputError
 from upwind.runs import files
@@ -95,9 +95,15 @@ class Run:
         if not path.exists():
             return
         with open(path) as lines:
-            for line in lines:
+            for number, line in enumerate(lines, 1):
                 if line.endswith("\n"):
-                    yield json.loads(line)
+                    try:
+                        yield json.loads(line)
+                    except ValueError as error:
+                        raise InputError(
+                            f"{path} is damaged in line {number} ({error}); delete its run and "
+                            "start it again"
+                        ) from None
 
     def _part(self, name: str) -> Any:
         path = self.folder / name
@@ -117,6 +123,7 @@ def identity(config: Config, data: Mapping[str, Any]) -> str:
 
     Where the data came from is not part of it: the same graph from another path is the same. Nor
     are settings at their default, so that a setting that upwind gains later leaves old runs found.
+    A backbone of somebody's own counts with its file: a network that was edited is another one.
     """
     defaults = dataclasses.asdict(Config())
     settings = {
@@ -125,6 +132,8 @@ def identity(config: Config, data: Mapping[str, Any]) -> str:
     settings["options"] = {
         name: methods.set_apart(name, options) for name, options in config.options.items()
     }
+    if ":" in config.backbone:
+        settings["backbone_file"] = nets.fingerprint(config.backbone)
     text = json.dumps([settings, data["name"], data["shift"], data["sha256"]], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 

@@ -5,6 +5,8 @@ set, then the defaults below. The command line has one option per field.
 """
 
 import dataclasses
+import math
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -151,6 +153,8 @@ def load_data(
         for name in DATA_FIELDS
         if given.get(name) is not None
     }
+    if not 0 <= wanted.get("seed", 0) < 2**32:
+        raise InputError(f"split_seed={wanted['seed']} must be from 0 to 2^32 - 1")
     if "features" in wanted:
         wanted["features"] = wanted["features"].split(",")
     if label_names is not None:
@@ -167,8 +171,16 @@ def _check(config: Config) -> None:
             raise InputError(f"{name}={getattr(config, name)!r} must be {' or '.join(choices)}")
     if config.select_by is not None and config.select_by not in SCORES:
         raise InputError(f"select_by={config.select_by!r} must be one of {', '.join(SCORES)}")
-    if not config.lr > 0:
-        raise InputError(f"lr={config.lr} must be above 0")
+    if not 0 < config.lr < math.inf:
+        raise InputError(f"lr={config.lr} must be above 0 and finite")
+    if not 0 <= config.weight_decay < math.inf:
+        raise InputError(f"weight_decay={config.weight_decay} must be 0 or more, and finite")
+    if config.fanout < 1 and config.fanout != -1:
+        raise InputError(f"fanout={config.fanout} must be at least 1, or -1 for all neighbours")
+    if not 0 <= config.seed < 2**63:
+        raise InputError(f"seed={config.seed} must be from 0 to 2^63 - 1")
+    if not re.fullmatch(r"cpu|cuda(:\d+)?", config.device):
+        raise InputError(f"device={config.device!r} must be cpu, cuda, or one of several: cuda:1")
     for name in ("dropout", "attention_dropout"):
         if not 0 <= getattr(config, name) < 1:
             raise InputError(f"{name}={getattr(config, name)} must be in [0, 1)")

@@ -36,7 +36,6 @@ class Session:
         self.config = config
         self.data = prepare(data, row_normalise=config.row_normalise)
         self.device = torch.device(config.device)
-        check(config, self.data)
 
         kind: Any = sampling.get(config.sampler)  # each takes its own options
         options = {name: getattr(config, name) for name in kind.options}
@@ -119,8 +118,11 @@ def check(config: Config, data: Data) -> None:
                 f"{name} needs two or more training environments, and this data has "
                 f"{data.num_envs}; tar and erm need none"
             )
-    if config.device == "cuda" and not torch.cuda.is_available():
-        raise InputError("device=cuda was asked for, and torch finds none here")
+    sampling.get(config.sampler)
+    nets.check(config.backbone)
+    _, _, number = config.device.partition(":")
+    if config.device != "cpu" and int(number or 0) >= torch.cuda.device_count():
+        raise InputError(f"device={config.device} was asked for, and torch finds none here")
 
 
 def _groups(model: nets.Model, method: methods.Method, config: Config) -> list[dict[str, Any]]:
