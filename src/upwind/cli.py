@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from upwind import __version__
+from upwind import __version__, cli_paper
 from upwind._settings import with_settings
 from upwind.errors import InputError, InputWarning, RunError
 from upwind.train.config import TABLE_FIELDS
@@ -258,6 +258,11 @@ def doctor(runs: Root = Path("runs"), json: Json = False) -> None:
         terminal.say_table(f"upwind {__version__}", ["what", "", "says"], rows)
     if not all(check["good"] for check in found["checks"]):
         raise typer.Exit(1)
+
+
+app.command()(cli_paper.tune)
+app.command()(cli_paper.paper)
+app.command()(cli_paper.results)
 
 
 def _asked(source: str, settings: dict[str, Any]) -> dict[str, Any]:
