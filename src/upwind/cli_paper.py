@@ -19,7 +19,7 @@ def paper(
         str,
         typer.Argument(
             help="table1, table2, table-reconnect-ood, table-reconnect-lt, table-data, "
-            "figure-steps, figure-beta, figure-flow, or all."
+            "figure-steps, figure-beta, figure-flow, verdict, or all."
         ),
     ],
     quick: Annotated[

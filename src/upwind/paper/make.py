@@ -11,6 +11,7 @@ from upwind.paper.plan import Plan, Watch, carry_out, plan
 from upwind.paper.sheets import Sheet, quick, sheets
 from upwind.paper.sizes import sizes
 from upwind.paper.table import Table, fill
+from upwind.paper.verdict import verdict
 from upwind.runs import files
 from upwind.runs.ledger import Ledger
 
@@ -30,6 +31,7 @@ _FIGURES = {
 NAMES = (
     *("table1", "table2", "table-reconnect-ood", "table-reconnect-lt", "table-data"),
     *_FIGURES,
+    "verdict",
     "all",
 )
 
@@ -73,8 +75,8 @@ def make(
     if name not in NAMES:
         raise InputError(f"the paper has no {name!r}; there are {', '.join(NAMES)}")
     wanted = NAMES[:-1] if name == "all" else (name,)
-    chosen = {each: _sheet(each, look) for each in wanted if each != "table-data"}
-    plans = list(chosen.values())
+    chosen = {each: _sheets_of(each, look) for each in wanted}
+    plans = list({sheet.name: sheet for each in chosen.values() for sheet in each}.values())
     problems: list[str] = []
     if run:
         say(plan(plans, Ledger.read(root, compact)))
@@ -86,18 +88,24 @@ def make(
         for each in wanted:
             if each == "table-data":
                 written += _write(out, each, {".md": sizes(data)})
+            elif each == "verdict":
+                tables = [fill(sheet, ledger) for sheet in chosen[each]]
+                written += _write(out, each, {".md": verdict(tables)})
             else:
-                written += _write_table(out, each, fill(chosen[each], ledger))
+                written += _write_table(out, each, fill(chosen[each][0], ledger))
     return Made(written, plan(plans, ledger), problems)
 
 
-def _sheet(name: str, look: bool) -> Sheet:
+def _sheets_of(name: str, look: bool) -> list[Sheet]:
+    """The tables whose runs an output needs."""
+    if name == "table-data":
+        return []
     if name in _FIGURES:
         option, values, _ = _FIGURES[name]
-        found = figures.sheet(name, values, option)
+        found = [figures.sheet(name, values, option)]
     else:
-        found = sheets()[name]
-    return quick(found) if look else found
+        found = list(sheets().values()) if name == "verdict" else [sheets()[name]]
+    return [quick(sheet) for sheet in found] if look else found
 
 
 def _write_table(out: Path, name: str, table: Table) -> list[Path]:

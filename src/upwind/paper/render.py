@@ -126,12 +126,12 @@ def notes(table: Table) -> list[str]:
     cells = [cell for line in table.cells for cell in line]
     empty = [cell for cell in cells if cell.sample is None]
     if empty:
-        where = dict.fromkeys(f"{cell.row.label} on {_title(cell.column)}" for cell in empty)
+        where = dict.fromkeys(f"{cell.row.label} on {title(cell.column)}" for cell in empty)
         found.append(f"– : not run: {'; '.join(where)}.")
     short = [cell for cell in cells if cell.sample and cell.sample.count < cell.wanted]
     if short:
         where = dict.fromkeys(
-            f"{cell.row.label} on {_title(cell.column)} ({cell.sample.count} of {cell.wanted})"
+            f"{cell.row.label} on {title(cell.column)} ({cell.sample.count} of {cell.wanted})"
             for cell in short
             if cell.sample
         )
@@ -152,12 +152,13 @@ def _part(column: Column) -> str:
     return column.shift or _METRICS.get(column.metric or "", column.metric or "")
 
 
-def _title(column: Column) -> str:
+def title(column: Column) -> str:
+    """A column in a few words."""
     return f"{_group(column)} {_part(column)}"
 
 
 def _titles(columns: tuple[Column, ...]) -> list[str]:
-    return [_title(column) for column in columns]
+    return [title(column) for column in columns]
 
 
 def _spread(table: Table, cell: Cell) -> float | None:
