@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     import optuna
 
 _WARM_UP = 5  # trials, and epochs of a trial, before any is stopped
-_HEARTBEAT_SECONDS = 30
 Space = dict[str, Sequence[Any]]
 
 
@@ -76,7 +75,8 @@ def tune(
 ) -> Best:
     """Run trials until the study has so many, and return the best.
 
-    The same call goes on with the same study, also from another process or machine.
+    The same call goes on with the same study, also from another process or machine. A trial whose
+    worker died does not count: another takes its place.
 
     Args:
         asked: Settings by the names of `upwind.train.Config`, ``method`` among them.
@@ -138,14 +138,8 @@ def _study(library: Any, storage: str, name: str, seed: int) -> "optuna.Study":
     from sqlalchemy.exc import SQLAlchemyError
 
     try:
-        kept = library.storages.RDBStorage(
-            storage,
-            # A worker that died is noticed, and its trial given to another.
-            heartbeat_interval=_HEARTBEAT_SECONDS,
-            failed_trial_callback=library.storages.RetryFailedTrialCallback(max_retry=3),
-        )
         study: optuna.Study = library.create_study(
-            storage=kept,
+            storage=storage,
             study_name=name,
             load_if_exists=True,
             direction="maximize",
