@@ -142,6 +142,7 @@ def compare(
         str, typer.Option(help="How many (the seeds of the published runs), or a list: 3,5,8.")
     ] = "5",
     jobs: Annotated[int, typer.Option(help="Runs at the same time, each a process.")] = 1,
+    cluster: Annotated[str | None, typer.Option(help="A scheduler: dask://host:port.")] = None,
     runs: Root = Path("runs"),
     checkpoint_seconds: Saving = 10.0,
     json: Json = False,
@@ -161,7 +162,9 @@ def compare(
     epochs = resolve(asked, data).epochs * len(folders)
     try:
         with terminal.progress_of(folders, epochs, f"{data.name} {data.shift}"):
-            problems = fan_out(comparison, jobs=jobs, checkpoint_seconds=checkpoint_seconds)
+            problems = fan_out(
+                comparison, jobs=jobs, cluster=cluster, checkpoint_seconds=checkpoint_seconds
+            )
     except KeyboardInterrupt:
         _say_comparison(comparison, ["interrupted; the same command goes on from here"], json)
         raise

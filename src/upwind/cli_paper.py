@@ -29,6 +29,7 @@ def paper(
         bool, typer.Option("--plan", help="Run nothing: say what is missing, write what there is.")
     ] = False,
     jobs: Annotated[int, typer.Option(help="Runs at the same time, each a process.")] = 1,
+    cluster: Annotated[str | None, typer.Option(help="A scheduler: dask://host:port.")] = None,
     runs: _Root = Path("runs"),
     results: Annotated[
         Path, typer.Option(help="A folder with compact records of runs done elsewhere.")
@@ -54,6 +55,7 @@ def paper(
         out=out,
         data=data,
         jobs=jobs,
+        cluster=cluster,
         look=quick,
         run=not plan,
         watch=terminal.progress_of,

@@ -53,6 +53,7 @@ def make(
     out: Path = Path("out/paper"),
     data: str | None = None,
     jobs: int = 1,
+    cluster: str | None = None,
     look: bool = False,
     run: bool = True,
     watch: Watch = lambda *_: nullcontext(),
@@ -67,6 +68,7 @@ def make(
         out: Where the files go.
         data: A folder of raw files in PyG's layout.
         jobs: Runs at the same time.
+        cluster: A scheduler to hand the runs to, as ``dask://host:port``.
         look: A quick look: fewer seeds, epochs and data sets, and the caption says so.
         run: Whether to do missing runs, or to write with what there is.
         watch: Shows the progress of the runs.
@@ -80,7 +82,15 @@ def make(
     problems: list[str] = []
     if run:
         say(plan(plans, Ledger.read(root, compact)))
-        problems = carry_out(plans, root=root, compact=compact, data=data, jobs=jobs, watch=watch)
+        problems = carry_out(
+            plans,
+            root=root,
+            compact=compact,
+            data=data,
+            jobs=jobs,
+            cluster=cluster,
+            watch=watch,
+        )
     ledger = Ledger.read(root, compact)
     written = []
     with files.disk_errors_said(out):

@@ -60,6 +60,7 @@ def carry_out(
     data: str | None,
     jobs: int,
     watch: Watch,
+    cluster: str | None = None,
 ) -> list[str]:
     """Do every run that the tables need, round by round, and return what went wrong."""
     tried: set[str] = set()
@@ -74,7 +75,7 @@ def carry_out(
         wanted = [{**asked, **where} for asked in work]
         folders, epochs = _folders(wanted, root)
         with watch(folders, epochs, f"{len(wanted)} runs"):
-            problems += do_all(wanted, root=root, jobs=jobs)
+            problems += do_all(wanted, root=root, jobs=jobs, cluster=cluster)
 
 
 def _cost(source: str, method: str, ledger: Ledger) -> float:

@@ -130,6 +130,7 @@ def fan_out(
     comparison: Comparison,
     *,
     jobs: int = 1,
+    cluster: str | None = None,
     checkpoint_seconds: float = 10.0,
     finished: Callable[[str, int, str | None], None] = lambda *_: None,
 ) -> list[str]:
@@ -141,6 +142,7 @@ def fan_out(
     Args:
         comparison: What to do.
         jobs: Processes; each trains with the threads of its configuration.
+        cluster: A scheduler to hand the runs to, as ``dask://host:port``.
         checkpoint_seconds: How much work of a run may be lost.
         finished: Told of method, seed, and what went wrong if something did.
     """
@@ -153,6 +155,7 @@ def fan_out(
         work,
         root=comparison.root,
         jobs=jobs,
+        cluster=cluster,
         checkpoint_seconds=checkpoint_seconds,
         finished=lambda asked, problem: finished(asked["method"], asked["seed"], problem),
     )
