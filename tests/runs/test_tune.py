@@ -1,5 +1,12 @@
+import json
+import os
+import shutil
+import socket
 import subprocess
 import sys
+import tempfile
+import time
+from pathlib import Path
 
 import pytest
 
@@ -70,3 +77,49 @@ def test_the_command_ends_with_a_method_to_copy(tmp_path):
         [*command, "--runs", str(tmp_path)], capture_output=True, text=True, check=True
     )
     assert "--method erm --lr 0.0" in done.stdout
+
+
+@pytest.fixture
+def postgres(tmp_path):
+    """A PostgreSQL server of the test's own, on loopback; the name of an empty database."""
+    found = sorted(Path("/usr/lib/postgresql").glob("*/bin"))
+    if not found:
+        pytest.skip("PostgreSQL is not installed: apt-get install postgresql")
+    bin, place = found[-1], Path(tempfile.mkdtemp(prefix="pg", dir="/tmp"))
+    as_server = []
+    if os.geteuid() == 0:  # the server refuses to run as root
+        shutil.chown(place, "postgres")
+        as_server = ["runuser", "-u", "postgres", "--"]
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+
+    def run(*command):
+        subprocess.run([*as_server, *command], check=True, capture_output=True, cwd="/")
+
+    run(bin / "initdb", "-D", place / "data", "-U", "tuner", "--auth=trust")
+    options = f"-p {port} -c listen_addresses=127.0.0.1 -k {place}"
+    run(bin / "pg_ctl", "-D", place / "data", "-w", "-l", place / "log", "-o", options, "start")
+    yield f"postgresql+psycopg://tuner@127.0.0.1:{port}/postgres"
+    run(bin / "pg_ctl", "-D", place / "data", "-m", "immediate", "stop")
+    shutil.rmtree(place)
+
+
+@pytest.mark.slow
+def test_two_workers_share_a_database_and_the_death_of_one_loses_nothing(postgres, tmp_path):
+    command = [sys.executable, "-m", "upwind", "tune", "cbas", "--shift", "covariate"]
+    command += ["--method", "erm", "--search", "lr=0.01,0.003,0.001", "--search", "hidden=4,8,16"]
+    command += ["--trials", "6", "--epochs", "40", "--steps-per-epoch", "2", "--coverage", "1"]
+    command += ["--storage", postgres, "--runs", str(tmp_path), "--json"]
+    first = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    while not list(tmp_path.glob("*/epochs.jsonl")):
+        time.sleep(0.1)
+    second = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    while len(list(tmp_path.glob("*/epochs.jsonl"))) < 3 and second.poll() is None:
+        time.sleep(0.1)
+    first.kill()
+    first.wait()
+    answer = json.loads(second.communicate()[0])
+    assert second.returncode == 0
+    assert answer["trials"] >= 6
+    assert Run(Path(answer["run"])).is_done
