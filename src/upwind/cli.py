@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from upwind import __version__
+from upwind import __version__, cli_paper
 from upwind._settings import with_settings
 from upwind.errors import InputError, InputWarning, RunError
 from upwind.train.config import TABLE_FIELDS
@@ -148,6 +148,7 @@ def compare(
         str, typer.Option(help="How many (the seeds of the published runs), or a list: 3,5,8.")
     ] = "5",
     jobs: Annotated[int, typer.Option(help="Runs at the same time, each a process.")] = 1,
+    cluster: Annotated[str | None, typer.Option(help="A scheduler: dask://host:port.")] = None,
     runs: Root = Path("runs"),
     checkpoint_seconds: Saving = 10.0,
     json: Json = False,
@@ -166,7 +167,9 @@ def compare(
     epochs = resolve(asked, data).epochs * len(folders)
     try:
         with terminal.progress_of(folders, epochs, f"{data.name} {data.shift}"):
-            problems = fan_out(comparison, jobs=jobs, checkpoint_seconds=checkpoint_seconds)
+            problems = fan_out(
+                comparison, jobs=jobs, cluster=cluster, checkpoint_seconds=checkpoint_seconds
+            )
     except KeyboardInterrupt:
         _say_comparison(comparison, [_INTERRUPTED], json)
         raise
@@ -270,6 +273,11 @@ def doctor(runs: Root = Path("runs"), json: Json = False) -> None:
         terminal.say_table(f"upwind {__version__}", ["what", "", "says"], rows)
     if not all(check["good"] for check in found["checks"]):
         raise typer.Exit(1)
+
+
+app.command()(cli_paper.tune)
+app.command()(cli_paper.paper)
+app.command()(cli_paper.results)
 
 
 def _asked(source: str, settings: dict[str, Any]) -> dict[str, Any]:

@@ -4,9 +4,9 @@ import math
 import pytest
 import torch
 from sklearn.linear_model import LogisticRegression
-from tests.methods.environments import accuracy, begin, fit, problem, uneven
 from torch.nn.functional import cross_entropy
 
+from tests.methods.environments import accuracy, begin, fit, problem, uneven
 from upwind import methods, sampling
 
 

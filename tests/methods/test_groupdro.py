@@ -3,8 +3,8 @@ import copy
 import numpy as np
 import pytest
 import torch
-from tests.methods.environments import begin, fit, problem, uneven
 
+from tests.methods.environments import begin, fit, problem, uneven
 from upwind import methods, sampling
 
 

@@ -1,7 +1,7 @@
 import pytest
 import torch
-from tests.methods.environments import accuracy, begin, fit, spurious, uneven
 
+from tests.methods.environments import accuracy, begin, fit, spurious, uneven
 from upwind import methods
 
 

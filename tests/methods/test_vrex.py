@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 import torch
-from tests.methods.environments import accuracy, begin, fit, spurious, uneven
 
+from tests.methods.environments import accuracy, begin, fit, spurious, uneven
 from upwind import methods
 
 

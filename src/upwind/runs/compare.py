@@ -3,17 +3,15 @@
 import dataclasses
 import hashlib
 import json
-import os
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from torch_geometric.data import Data
 
-from upwind.errors import InputError, InputWarning, RunError
+from upwind.errors import InputError, RunError
 from upwind.runs import files
-from upwind.runs.execute import execute
+from upwind.runs.fan_out import do_all
 from upwind.runs.record import Run, facts, identity
 from upwind.runs.statistics import Difference, Sample, describe, difference
 from upwind.train import load_data, resolve
@@ -141,6 +139,7 @@ def fan_out(
     comparison: Comparison,
     *,
     jobs: int = 1,
+    cluster: str | None = None,
     checkpoint_seconds: float = 10.0,
     finished: Callable[[str, int, str | None], None] = lambda *_: None,
 ) -> list[str]:
@@ -152,46 +151,23 @@ def fan_out(
     Args:
         comparison: What to do.
         jobs: Processes; each trains with the threads of its configuration.
+        cluster: A scheduler to hand the runs to, as ``dask://host:port``.
         checkpoint_seconds: How much work of a run may be lost.
         finished: Told of method, seed, and what went wrong if something did.
     """
-    from joblib import Parallel, delayed
-    from joblib.externals.loky import get_reusable_executor
-
-    if jobs < 1:
-        raise InputError(f"jobs={jobs} must be at least 1")
     work = [
         {**comparison.asked, "method": method, "seed": seed}
         for seed in comparison.seeds
         for method in comparison.methods
     ]
-    rest = (comparison.root, checkpoint_seconds, Path.cwd())
-    problems = []
-    # Unordered, so that the first to finish is the first to be told of.
-    parallel = Parallel(n_jobs=jobs, return_as="generator_unordered", pre_dispatch=jobs)
-    try:
-        for method, seed, problem in parallel(delayed(_one)(asked, *rest) for asked in work):
-            if problem:
-                problems.append(f"{method}, seed {seed}: {problem}")
-            finished(method, seed, problem)
-    except KeyboardInterrupt:
-        if jobs > 1:
-            get_reusable_executor().shutdown(wait=False, kill_workers=True)
-        raise
-    return problems
-
-
-def _one(
-    asked: dict[str, Any], root: Path, checkpoint_seconds: float, folder: Path
-) -> tuple[str, int, str | None]:
-    os.chdir(folder)  # a worker that served before may be elsewhere
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", InputWarning)  # said when the comparison was planned
-            execute(asked, root=root, checkpoint_seconds=checkpoint_seconds)
-    except (RunError, InputError) as error:
-        return asked["method"], asked["seed"], str(error)
-    return asked["method"], asked["seed"], None
+    return do_all(
+        work,
+        root=comparison.root,
+        jobs=jobs,
+        cluster=cluster,
+        checkpoint_seconds=checkpoint_seconds,
+        finished=lambda asked, problem: finished(asked["method"], asked["seed"], problem),
+    )
 
 
 def compare(

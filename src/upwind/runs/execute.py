@@ -129,6 +129,7 @@ def _finish(run: Run, session: Session) -> None:
             "rules": rules,
             "scores": evaluate(session, logits),
             "calibration": curves,
+            "weights": epochs[-1]["weights"],
             "seconds": _total(epochs),
         },
     )

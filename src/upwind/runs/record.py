@@ -51,7 +51,7 @@ class Run:
         """Refuse a record that an upwind with other defaults made under this id."""
         if not (self.folder / "config.json").exists():
             return
-        stored, wanted = _trained_by(self.config), _trained_by(config)
+        stored, wanted = training_settings(self.config), training_settings(config)
         stored["options"] = {  # those that a method gained since then were at their default
             name: dataclasses.asdict(methods.get(name).Options()) | options
             for name, options in stored["options"].items()
@@ -127,7 +127,7 @@ def identity(config: Config, data: Mapping[str, Any]) -> str:
     """
     defaults = dataclasses.asdict(Config())
     settings = {
-        name: value for name, value in _trained_by(config).items() if value != defaults[name]
+        name: value for name, value in training_settings(config).items() if value != defaults[name]
     }
     settings["options"] = {
         name: methods.set_apart(name, options) for name, options in config.options.items()
@@ -138,7 +138,7 @@ def identity(config: Config, data: Mapping[str, Any]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
-def _trained_by(config: Config) -> dict[str, Any]:
+def training_settings(config: Config) -> dict[str, Any]:
     """The settings that say how to train, not on what."""
     settings = dataclasses.asdict(config)
     return {name: value for name, value in settings.items() if name not in DATA_FIELDS}

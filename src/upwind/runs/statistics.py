@@ -68,3 +68,17 @@ def difference(scores: Mapping[int, float], baseline: Mapping[int, float]) -> Di
         return Difference(sample.count, sample.mean, None)
     statistic = -abs(sample.mean / sample.error)
     return Difference(sample.count, sample.mean, float(2 * stdtr(sample.count - 1, statistic)))
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """P-values corrected for their number, step down (Holm, 1979).
+
+    >>> holm([0.01, 0.04, 0.03])
+    [0.03, 0.06, 0.06]
+    """
+    order = sorted(range(len(p_values)), key=lambda i: p_values[i])
+    corrected, least = [0.0] * len(p_values), 0.0
+    for place, i in enumerate(order):
+        least = max(least, min(1.0, (len(p_values) - place) * p_values[i]))
+        corrected[i] = least
+    return corrected
