@@ -72,6 +72,18 @@ class Run:
         return Config(**{name: value for name, value in stored.items() if name in known})
 
     @property
+    def asked(self) -> dict[str, Any]:
+        """The settings as they were asked for."""
+        asked: dict[str, Any] = self._part("config.json")["asked"]
+        return asked
+
+    @property
+    def environment(self) -> dict[str, Any]:
+        """Versions, revision and machine."""
+        environment: dict[str, Any] = self._part("environment.json")
+        return environment
+
+    @property
     def data(self) -> dict[str, Any]:
         """Facts about the data: sizes, names, fingerprint."""
         data: dict[str, Any] = self._part("config.json")["data"]
