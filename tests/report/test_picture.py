@@ -3,11 +3,13 @@ import dataclasses
 
 import numpy as np
 import pytest
+from tests.report.conftest import QUICK
 
 from upwind.report import picture as module
 from upwind.report.picture import picture
 from upwind.report.records import finished, trace
-from upwind.train import load_data
+from upwind.runs.compare import fan_out, plan
+from upwind.train import load_data, weights
 
 
 @pytest.fixture
@@ -83,3 +85,15 @@ def test_data_that_has_changed_is_not_drawn(comparison):
     assert "no longer what the runs were trained on" in picture(
         comparison, finished(comparison), data
     )
+
+
+def test_the_trace_of_a_large_graph_is_drawn_as_a_sample(tmp_path, monkeypatch):
+    monkeypatch.setattr(weights, "_MOST_NODES", 100)
+    monkeypatch.setattr(weights, "_SAMPLED", 60)
+    data = load_data(QUICK)
+    made = plan(QUICK, ["tar"], [1], tmp_path, data)
+    assert fan_out(made) == []
+    drawing = picture(made, finished(made), data)
+    assert (drawing["nodes"], drawing["of"]) == (60, 700)
+    assert drawing["edges"] >= 59
+    assert len(unpacked(drawing["methods"][0]["frames"], np.uint8)) == 12 * 60

@@ -6,7 +6,7 @@ runs/<id>/
   epochs.jsonl            one line per epoch
   checkpoint.safetensors  the training as of its last saved epoch
   model.safetensors       the kept model
-  weights.npz             weight of every node at up to 50 epochs (small graphs)
+  weights.npz             weight of every node, or of ``nodes``, at up to 50 epochs
   result.json             scores by selection rule, calibration, time
   done                    empty; there when all of the above is final
 """
