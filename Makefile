@@ -7,8 +7,9 @@ BIN := $(VENV)/bin
 
 .PHONY: demo test test-slow lint bench tables clean
 
+# Runs that are done are kept in runs/: stopped, it goes on where it was.
 demo: $(VENV)/.demo
-	$(BIN)/python -m upwind demo
+	$(BIN)/upwind compare cbas --shift covariate --methods erm,tar_n,tar --seeds 5 --jobs 2
 
 test: lint
 	$(BIN)/python -m pytest -n 2 -m "not slow"

@@ -173,7 +173,7 @@ def compare(
     except KeyboardInterrupt:
         _say_comparison(comparison, [_INTERRUPTED], json)
         raise
-    _say_comparison(comparison, problems, json)
+    _say_comparison(comparison, problems, json, _write_report(comparison, data))
     if problems:
         raise typer.Exit(1)
 
@@ -205,6 +205,29 @@ def predict(
         terminal.say_json({"out": out, "nodes": count, "columns": list(columns)})
     else:
         print(f"{count:,} predictions in {out}")
+
+
+@app.command()
+def report(
+    records: Annotated[
+        Path, typer.Argument(help="A comparison, runs/compare-<id>.json, or the folder of a run.")
+    ],
+    out: Annotated[
+        Path | None, typer.Option(help="Where to; by default beside the comparison.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Write one HTML file that shows a comparison, or a run, and needs no network."""
+    from upwind import _terminal as terminal
+    from upwind.report import open_records, write
+
+    comparison = open_records(records)
+    target = out or (records / "report.html" if records.is_dir() else records.with_suffix(".html"))
+    write(comparison, target)
+    if json:
+        terminal.say_json({"report": target})
+    else:
+        print(target)
 
 
 @app.command()
@@ -331,7 +354,22 @@ def _say_run(run: Any) -> None:
     print(f"{terminal.duration(sum(result['seconds'].values()))} of training; {run.folder}")
 
 
-def _say_comparison(comparison: Any, problems: list[str], json: bool) -> None:
+def _write_report(comparison: Any, data: Any) -> Path | None:
+    """The report beside the comparison; what stands in its way does not undo the comparison."""
+    path: Path = comparison.path.with_suffix(".html")
+    try:
+        from upwind.report import write
+
+        write(comparison, path, data=data)
+    except (InputError, RunError, ImportError) as error:
+        print(f"upwind: there is no report: {error}", file=sys.stderr)
+        return None
+    return path
+
+
+def _say_comparison(
+    comparison: Any, problems: list[str], json: bool, report: Path | None = None
+) -> None:
     from upwind import _terminal as terminal
 
     table = comparison.table()
@@ -342,6 +380,7 @@ def _say_comparison(comparison: Any, problems: list[str], json: bool) -> None:
                 **vars(comparison),
                 "table": table,
                 "problems": problems,
+                "report": report,
             }
         )
         return
@@ -368,6 +407,8 @@ def _say_comparison(comparison: Any, problems: list[str], json: bool) -> None:
     for problem in problems:
         print(f"upwind: {problem}", file=sys.stderr)
     print(comparison.path)
+    if report:
+        print(report)
 
 
 def _say_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:

@@ -1,6 +1,7 @@
 import pytest
 import torch
 
+from upwind.train import weights
 from upwind.train.weights import WeightLog
 
 
@@ -36,3 +37,24 @@ def test_the_trace_has_at_most_fifty_frames_from_first_to_last(small):
     assert len(log.epochs) == len(log.trace) == 50
     assert (log.epochs[0], log.epochs[-1]) == (0, 199)
     assert log.trace[-1].dtype == torch.float16
+
+
+def test_of_a_large_graph_neighbouring_nodes_are_traced(small, monkeypatch):
+    monkeypatch.setattr(weights, "_MOST_NODES", 50)
+    monkeypatch.setattr(weights, "_SAMPLED", 20)
+    monkeypatch.setattr(weights, "_ROOTS", 2)
+    log = WeightLog(small, 3)
+    log.record(0, torch.arange(60.0) + 1)
+    assert torch.equal(log.trace[0], (log.nodes + 1).half())
+    assert len(set(log.nodes.tolist())) == 20
+    inside = torch.isin(small.edge_index, log.nodes).all(0)
+    assert inside.sum() >= 20  # of 20 nodes drawn at random it would be about 10 % of 196
+    assert torch.equal(WeightLog(small, 9).nodes, log.nodes)
+
+
+def test_where_edges_lead_nowhere_other_training_nodes_are_traced(small, monkeypatch):
+    monkeypatch.setattr(weights, "_MOST_NODES", 50)
+    monkeypatch.setattr(weights, "_ROOTS", 1)
+    small.edge_index = torch.empty(2, 0, dtype=torch.long)
+    nodes = WeightLog(small, 1).nodes
+    assert torch.equal(nodes, small.train_mask.nonzero().flatten())

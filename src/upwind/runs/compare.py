@@ -132,7 +132,12 @@ def plan(
 
 def read(path: Path) -> Comparison:
     """The comparison that was written down there."""
-    return Comparison(**{**files.read_json(path), "root": path.parent})
+    if not path.is_file():
+        raise InputError(f"there is no comparison {path}; compare ends with the path of its own")
+    try:
+        return Comparison(**{**files.read_json(path), "root": path.parent})
+    except TypeError:
+        raise InputError(f"{path} is no comparison; they are called compare-<id>.json") from None
 
 
 def fan_out(

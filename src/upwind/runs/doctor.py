@@ -56,7 +56,7 @@ def _extras() -> list[dict[str, Any]]:
     optional = {
         "pyg_lib": "PyG's neighbour sampling",
         "pyarrow": "reading and writing Parquet",
-        "plotly": "reports",
+        "matplotlib": "pictures of data sets",
     }
     return [
         _check(module, True, f"{what}: {'there' if _has(module) else 'not installed'}")

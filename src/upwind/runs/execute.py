@@ -119,7 +119,10 @@ def _finish(run: Run, session: Session) -> None:
     if session.weight_log.trace:
         buffer = io.BytesIO()
         trace = torch.stack(session.weight_log.trace).numpy()
-        np.savez_compressed(buffer, epochs=np.array(session.weight_log.epochs), weights=trace)
+        nodes = session.weight_log.nodes
+        some = {} if nodes is None else {"nodes": nodes.numpy()}
+        epochs_traced = np.array(session.weight_log.epochs)
+        np.savez_compressed(buffer, epochs=epochs_traced, weights=trace, **some)
         files.write(run.folder / "weights.npz", buffer.getvalue())
     files.write_json(
         run.folder / "result.json",

@@ -6,7 +6,7 @@ runs/<id>/
   epochs.jsonl            one line per epoch
   checkpoint.safetensors  the training as of its last saved epoch
   model.safetensors       the kept model
-  weights.npz             weight of every node at up to 50 epochs (small graphs)
+  weights.npz             weight of every node, or of ``nodes``, at up to 50 epochs
   result.json             scores by selection rule, calibration, time
   done                    empty; there when all of the above is final
 """
@@ -74,6 +74,18 @@ class Run:
         known = {field.name for field in dataclasses.fields(Config)}
         stored = self._part("config.json")["config"]
         return Config(**{name: value for name, value in stored.items() if name in known})
+
+    @property
+    def asked(self) -> dict[str, Any]:
+        """The settings as they were asked for."""
+        asked: dict[str, Any] = self._part("config.json")["asked"]
+        return asked
+
+    @property
+    def environment(self) -> dict[str, Any]:
+        """Versions, revision and machine."""
+        environment: dict[str, Any] = self._part("environment.json")
+        return environment
 
     @property
     def data(self) -> dict[str, Any]:
