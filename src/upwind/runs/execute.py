@@ -120,7 +120,7 @@ def _finish(run: Run, session: Session) -> None:
         buffer = io.BytesIO()
         trace = torch.stack(session.weight_log.trace).numpy()
         nodes = session.weight_log.nodes
-        some = {} if nodes is None else {"nodes": nodes.numpy()}
+        some: dict[str, Any] = {} if nodes is None else {"nodes": nodes.numpy()}
         epochs_traced = np.array(session.weight_log.epochs)
         np.savez_compressed(buffer, epochs=epochs_traced, weights=trace, **some)
         files.write(run.folder / "weights.npz", buffer.getvalue())
