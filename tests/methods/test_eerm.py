@@ -138,10 +138,10 @@ def test_the_generators_learn_to_raise_the_variance(seed):
     model, method = make(SMALL, data, seed)
     train(model, methods.get("erm")(methods.NoOptions()), data, 30)
     batch, before = sampling.whole(data), spread(method, model, data)
-    for _ in range(100):
+    for _ in range(250):
         where = candidates(batch.edge_index, batch.num_nodes, 16)
         method._climb(model, batch, *where)
-    assert spread(method, model, data) > 2 * before
+    assert spread(method, model, data) > 1.5 * before
 
 
 @pytest.mark.parametrize("seed", range(3))
