@@ -15,7 +15,8 @@ from upwind.nets import Model
 class BalancedSoftmax(Summand):
     """Logits are asked to fit a balanced training set (Ren et al., NeurIPS 2020).
 
-    The margin log n_c on the logit of class c, in training only: the softmax then fits the long-tailed training set while the logits fit a balanced one.
+    The margin log n_c on the logit of class c, in training only: the softmax then fits the
+    long-tailed training set while the logits fit a balanced one.
     """
 
     name: ClassVar[str] = "balanced_softmax"

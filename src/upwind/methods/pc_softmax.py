@@ -16,8 +16,9 @@ from upwind.nets import Model
 class PCSoftmax(Summand):
     """Predictions are compensated for class sizes after plain training (Hong et al., CVPR 2021).
 
-    They go by z_c - log n_c. The model's own logits are the compensated ones, z - log n: the classifier's bias starts that
-    much lower, and training adds log n again. So it is balanced softmax from another start.
+    They go by z_c - log n_c. The model's own logits are the compensated ones, z - log n: the
+    classifier's bias starts that much lower, and training adds log n again. So it is balanced
+    softmax from another start.
     """
 
     name: ClassVar[str] = "pc_softmax"
