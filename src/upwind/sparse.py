@@ -62,7 +62,7 @@ class _Product(torch.autograd.Function):
         ctx.save_for_backward(matrix)
         if matrix.is_cuda:
             return matrix @ dense
-        out = torch.empty(matrix.shape[0], dense.shape[1], dtype=dense.dtype)
+        out = torch.zeros(matrix.shape[0], dense.shape[1], dtype=dense.dtype)
         _gather(*_arrays(matrix), dense.detach().contiguous().numpy(), out.numpy())
         return out
 
@@ -86,10 +86,9 @@ def _arrays(matrix: Tensor) -> tuple[Ints, Ints, Floats]:
 
 @njit(cache=True, nogil=True, fastmath={"contract"})
 def _gather(rowptr: Ints, col: Ints, value: Floats, dense: Floats, out: Floats) -> None:
-    """out[i] = sum_k value_ik dense[k]; four at a time, since ``out`` is what costs."""
+    """out[i] += sum_k value_ik dense[k]; four at a time, since ``out`` is what costs."""
     for row in range(len(rowptr) - 1):
         total = out[row]
-        total[:] = 0
         slot, end = rowptr[row], rowptr[row + 1]
         while slot + 4 <= end:
             d0, d1 = dense[col[slot]], dense[col[slot + 1]]

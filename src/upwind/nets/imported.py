@@ -88,6 +88,9 @@ def find_class(path: str) -> type[nn.Module]:
 
 
 def fingerprint(path: str) -> str:
-    """SHA-256 of the file that the class is written in."""
-    file = inspect.getsourcefile(find_class(path))
+    """SHA-256 of the file that the class is written in; empty where there is none (a notebook)."""
+    try:
+        file = inspect.getsourcefile(find_class(path))
+    except TypeError:
+        return ""
     return hashlib.sha256(Path(file).read_bytes()).hexdigest() if file else ""
