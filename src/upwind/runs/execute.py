@@ -115,10 +115,10 @@ def _finish(run: Run, session: Session) -> None:
     if session.weight_log.trace:
         buffer = io.BytesIO()
         trace = torch.stack(session.weight_log.trace).numpy()
-        nodes = session.weight_log.nodes
-        some = {} if nodes is None else {"nodes": nodes.numpy()}
-        epochs_traced = np.array(session.weight_log.epochs)
-        np.savez_compressed(buffer, epochs=epochs_traced, weights=trace, **some)
+        arrays = {"epochs": np.array(session.weight_log.epochs), "weights": trace}
+        if session.weight_log.nodes is not None:
+            arrays["nodes"] = session.weight_log.nodes.numpy()
+        np.savez_compressed(buffer, allow_pickle=False, **arrays)
         files.write(run.folder / "weights.npz", buffer.getvalue())
     files.write_json(
         run.folder / "result.json",
