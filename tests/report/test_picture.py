@@ -27,11 +27,12 @@ def test_the_bytes_are_the_mean_weights_of_the_records(comparison, drawing):
     runs = finished(comparison)[1].runs.values()
     expected = np.mean([trace(run)[1] for run in runs], axis=0)
     shown = unpacked(method["frames"], np.uint8).reshape(expected.shape)
-    weights = 2 ** ((shown - 127.0) / 127 * drawing["limit"])
-    inside = np.abs(np.log2(expected)) < drawing["limit"]
+    log = (shown - 127.0) / 127 * np.where(shown < 127, drawing["low"], drawing["high"])
+    wanted = np.log2(expected)
+    inside = (-drawing["low"] < wanted) & (wanted < drawing["high"])
     assert inside.mean() > 0.99
-    step = 2 ** (drawing["limit"] / 127)
-    assert np.all(np.abs(np.log(weights / expected))[inside] <= np.log(step) * 0.51)
+    half_a_step = 0.51 / 127 * max(drawing["low"], drawing["high"])
+    assert np.all(np.abs(log - wanted)[inside] <= half_a_step)
     assert method["epochs"] == list(range(12))
 
 

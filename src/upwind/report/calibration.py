@@ -24,7 +24,7 @@ def reliability(method: Finished, parts: dict[str, str]) -> Panel:
         radius = np.maximum(_SMALLEST, _LARGEST * np.sqrt(share))
         css = "dot" if slot == 0 else "dot hollow"
         inside = [
-            frame.line(confidence, right, slot),
+            frame.line(confidence, right, slot, "line thin"),
             frame.dots(confidence, right, slot, radius, css),
         ]
         marks.append(Markup("<g>{}</g>").format(Markup("").join(inside)))

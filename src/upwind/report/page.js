@@ -84,7 +84,7 @@ if ($("picture-data")) {
   const rgb = (name) => [1, 3, 5].map((k) => parseInt(css(name).slice(k, k + 2), 16));
   const mix = (a, b, t) => `rgb(${a.map((value, k) => Math.round(value + t * (b[k] - value))).join()})`;
   const byte = (i) => frames[select.value][slider.value * graph.nodes + i];
-  const weight = (b) => 2 ** (((b - 127) / 127) * graph.limit);
+  const weight = (b) => 2 ** (((b - 127) / 127) * (b < 127 ? graph.low : graph.high));
   const isTraining = (i) => part[i] === 0 && label[i] >= 0;
   const text = (w) => (w < 0.1 || w >= 100 ? w.toPrecision(2) : w.toFixed(Math.abs(w - 1) < 0.1 ? 3 : 2));
 
@@ -161,7 +161,7 @@ if ($("picture-data")) {
         element.className = "ramp";
         element.style.background = "linear-gradient(90deg, var(--low), var(--middle), var(--high))";
       });
-      add("span", text(weight(254)));
+      add("span", `${text(weight(254))}, 1 in the middle`);
       return;
     }
     const names = colouring.value === "class" ? graph.labels : PARTS;

@@ -80,7 +80,7 @@ def render(comparison: Comparison, data: Data | None = None) -> str:
         curves=curves.learning_curves(methods, titles, comparison.metric, metric),
         concentration=curves.concentration(weighing) if weighing else [],
         weighing=[(method, _shares(method, facts)) for method in weighing],
-        reliability=[reliability(method, _tested(titles)) for method in methods],
+        reliability=[_reliability(method, titles) for method in methods],
         drawing=None if isinstance(drawing, str) else drawing,
         part_names=[titles.get(part, part) for part in PARTS],
         no_drawing=drawing if isinstance(drawing, str) else "",
@@ -154,8 +154,12 @@ def _class_name(label: str) -> str:
     return f"class {label}" if label.isdigit() else label
 
 
-def _tested(titles: dict[str, str]) -> dict[str, str]:
-    return {part: titles[part] for part in ("test", "id_test") if part in titles}
+def _reliability(method: Finished, titles: dict[str, str]) -> tuple[curves.Panel, list[str]]:
+    """The diagram, and the calibration error of each part in it."""
+    parts = {part: title for part, title in titles.items() if part in ("test", "id_test")}
+    errors = {title: score(method.results, part, "ece") for part, title in parts.items()}
+    words = [f"{title} {verdict.percent(error)}" for title, error in errors.items()]
+    return reliability(method, parts), words
 
 
 def _configuration(method: Finished) -> str:

@@ -17,7 +17,8 @@ from upwind.runs.record import facts
 from upwind.train import load_data
 
 _MOST_EDGES = 15_000  # more make the picture no clearer
-_HALF = 127  # a weight is a byte: 0 is the smallest, 127 the mean, 254 the largest
+_BEYOND = 0.002  # share of the weights that are drawn like the end of the scale
+_HALF = 127  # a weight is a byte: 0 is the low end of the scale, 127 the mean, 254 the high end
 
 
 def picture(
@@ -42,17 +43,19 @@ def picture(
     nodes = next(iter(known.values()))[2]
     nodes = np.arange(int(data.num_nodes)) if nodes is None else nodes
     logs = {slot: np.log2(np.maximum(w, 2.0**-10)) for slot, (_, w, _) in known.items()}
-    # Outliers are drawn like the largest of the rest: else nothing else would have a colour.
-    limit = max(0.01, max(float(np.quantile(np.abs(log), 0.999)) for log in logs.values()))
+    # Without outliers: next to them nothing else would have a colour. Each side has its own end.
+    low = max(0.01, *(-float(np.quantile(log, _BEYOND)) for log in logs.values()))
+    high = max(0.01, *(float(np.quantile(log, 1 - _BEYOND)) for log in logs.values()))
     return {
         **_graph(data, nodes),
-        "limit": limit,
+        "low": low,
+        "high": high,
         "methods": [
             {
                 "name": method.name,
                 "runs": len(method.runs),
                 "epochs": known[method.slot][0].tolist(),
-                "frames": _packed(_bytes(logs[method.slot] / limit)),
+                "frames": _packed(_bytes(logs[method.slot], low, high)),
             }
             for method in methods
             if method.slot in known
@@ -101,7 +104,8 @@ def _graph(data: Data, nodes: NDArray[np.int64]) -> dict[str, Any]:
     }
 
 
-def _bytes(share: Floats) -> NDArray[np.uint8]:
+def _bytes(log: Floats, low: float, high: float) -> NDArray[np.uint8]:
+    share = log / np.where(log < 0, low, high)
     return np.asarray(_HALF + np.round(_HALF * np.clip(share, -1, 1)), np.uint8)
 
 

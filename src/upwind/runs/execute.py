@@ -13,7 +13,6 @@ import numpy as np
 import torch
 from torch_geometric.data import Data
 
-from upwind.errors import InputError
 from upwind.runs import codec, files
 from upwind.runs.environment import environment
 from upwind.runs.record import Run, facts
@@ -21,7 +20,7 @@ from upwind.train import Config, load_data, resolve
 from upwind.train.loop import Record, evaluate, predict, train
 from upwind.train.metrics import calibration, probabilities
 from upwind.train.selection import RULES, select
-from upwind.train.session import Session, check
+from upwind.train.session import Session
 
 Watcher = Callable[[Record], None]
 
@@ -46,11 +45,8 @@ def execute(
         data: The graph with its split, where the caller has loaded it already.
         watch: Told of every epoch.
     """
-    if not checkpoint_seconds >= 0:
-        raise InputError(f"checkpoint_seconds={checkpoint_seconds} must be 0 or more")
     data = load_data(asked) if data is None else data
     config = resolve(asked, data)
-    check(config, data)
     run = Run.of(root, config, data)
     with files.disk_errors_said(run.folder):
         run.folder.mkdir(parents=True, exist_ok=True)
@@ -77,7 +73,7 @@ def _do(
     files.write_json(run.folder / "environment.json", environment())
     checkpoint = run.folder / "checkpoint.safetensors"
     if checkpoint.exists():
-        session.load_state_dict(codec.read(checkpoint))
+        session.load_state_dict(codec.decode(checkpoint.read_bytes()))
     with open(run.folder / "epochs.jsonl", "a+b") as lines:
         _keep_lines(lines, session.epoch)
         saved = monotonic()
@@ -108,7 +104,7 @@ def _keep_lines(lines: BinaryIO, count: int) -> None:
 def _finish(run: Run, session: Session) -> None:
     """Score the kept model and close the record."""
     epochs = list(run.epochs())
-    rules = {rule: _outcome(epochs, rule, session.best.metric) for rule in RULES}
+    rules = {rule: _outcome(epochs, rule, session.data.metric) for rule in RULES}
     files.write(run.folder / "model.safetensors", codec.encode(session.best_model))
     session.model.load_state_dict(session.best_model)
     logits = predict(session)
@@ -119,10 +115,10 @@ def _finish(run: Run, session: Session) -> None:
     if session.weight_log.trace:
         buffer = io.BytesIO()
         trace = torch.stack(session.weight_log.trace).numpy()
-        nodes = session.weight_log.nodes
-        some: dict[str, Any] = {} if nodes is None else {"nodes": nodes.numpy()}
-        epochs_traced = np.array(session.weight_log.epochs)
-        np.savez_compressed(buffer, epochs=epochs_traced, weights=trace, **some)
+        arrays = {"epochs": np.array(session.weight_log.epochs), "weights": trace}
+        if session.weight_log.nodes is not None:
+            arrays["nodes"] = session.weight_log.nodes.numpy()
+        np.savez_compressed(buffer, allow_pickle=False, **arrays)
         files.write(run.folder / "weights.npz", buffer.getvalue())
     files.write_json(
         run.folder / "result.json",
