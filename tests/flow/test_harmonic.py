@@ -76,5 +76,5 @@ def test_nothing_known_is_refused():
     graph = undirected(path(3), 3)
     with pytest.raises(InputError, match="nothing to extend from"):
         harmonic_extension(graph, torch.zeros(3), torch.zeros(3, dtype=torch.bool))
-    with pytest.raises(InputError, match=r"known must be bool and of shape \[3\]"):
+    with pytest.raises(InputError, match=r"known must be a tensor of shape \[3\]"):
         harmonic_extension(graph, torch.zeros(3), torch.ones(2, dtype=torch.bool))
