@@ -6,9 +6,10 @@ the limited donors; and, where that count is not zero, a second pass that moves 
 Sums of floats are made in one order, so the same input gives the same bits. Beyond its inputs the
 flow holds three vectors: the pairs and the offers.
 """
+# mypy: disable-error-code="no-untyped-def"
+# Triton reads an annotation as part of the program, and knows none but its own.
 
 import os
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -36,9 +37,7 @@ PROGRAMS = 2048  # of the second pass, which most often has nothing to do
 if triton is not None:
 
     @triton.jit
-    def _potential(
-        loss: Any, q: Any, pair: Any, n: Any, terms: Any, donors: Any, block: tl.constexpr
-    ) -> None:
+    def _potential(loss, q, pair, n, terms, donors, block: tl.constexpr):
         """Write ``phi = scale loss - shift - beta log q`` and ``q`` side by side."""
         program = tl.program_id(0)
         if program == 0:
@@ -55,16 +54,16 @@ if triton is not None:
 
     @triton.jit
     def _over_row(
-        row: Any,
-        rowptr: Any,
-        col: Any,
-        weight: Any,
-        pair: Any,
-        offer: Any,
+        row,
+        rowptr,
+        col,
+        weight,
+        pair,
+        offer,
         stride: tl.constexpr,
         weighted: tl.constexpr,
         block: tl.constexpr,
-    ) -> Any:
+    ):
         """What the node takes in, and what it would give away per unit of its mass."""
         begin = tl.load(rowptr + row).to(tl.int64)
         end = tl.load(rowptr + row + 1).to(tl.int64)
@@ -86,19 +85,19 @@ if triton is not None:
 
     @triton.jit
     def _over_rows(
-        i: Any,
-        n: Any,
-        rowptr: Any,
-        col: Any,
-        weight: Any,
-        pair: Any,
-        offer: Any,
+        i,
+        n,
+        rowptr,
+        col,
+        weight,
+        pair,
+        offer,
         stride: tl.constexpr,
         weighted: tl.constexpr,
         rows: tl.constexpr,
         block: tl.constexpr,
         long: tl.constexpr,
-    ) -> Any:
+    ):
         """The same for ``rows`` nodes side by side; long rows are read one by one after that."""
         real = i < n
         begin = tl.load(rowptr + i, mask=real, other=0).to(tl.int64)
@@ -138,20 +137,20 @@ if triton is not None:
 
     @triton.jit
     def _plain(
-        rowptr: Any,
-        col: Any,
-        weight: Any,
-        pair: Any,
-        offer: Any,
-        q: Any,
-        n: Any,
-        terms: Any,
-        donors: Any,
+        rowptr,
+        col,
+        weight,
+        pair,
+        offer,
+        q,
+        n,
+        terms,
+        donors,
         weighted: tl.constexpr,
         rows: tl.constexpr,
         block: tl.constexpr,
         long: tl.constexpr,
-    ) -> None:
+    ):
         """``q <- q + tau dq/dt``, and what each node can offer per unit of what it would give."""
         i = tl.program_id(0).to(tl.int64) * rows + tl.arange(0, rows)
         real = i < n
@@ -175,19 +174,19 @@ if triton is not None:
 
     @triton.jit
     def _limited(
-        rowptr: Any,
-        col: Any,
-        weight: Any,
-        pair: Any,
-        offer: Any,
-        q: Any,
-        n: Any,
-        donors: Any,
+        rowptr,
+        col,
+        weight,
+        pair,
+        offer,
+        q,
+        n,
+        donors,
         weighted: tl.constexpr,
         rows: tl.constexpr,
         block: tl.constexpr,
         long: tl.constexpr,
-    ) -> None:
+    ):
         """Where a donor is limited, do the step again with what each node offers."""
         if tl.load(donors) > 0:
             for tile in range(tl.program_id(0), tl.cdiv(n, rows), tl.num_programs(0)):
@@ -205,24 +204,31 @@ def euler(problem: Problem, q: Tensor, steps: int, limited: Limited) -> None:
     """Take ``steps`` limited Euler steps, in place."""
     if q.numel() and steps:
         donors = torch.empty(steps, dtype=torch.int32, device=q.device)
-        launch(problem, q, donors)
+        launch(problem, q, terms_of(problem, q), donors)
         for count in donors.tolist():
             if count:
                 limited.add(count)
 
 
-def launch(problem: Problem, q: Tensor, donors: Tensor) -> None:
-    """Queue a step for each entry of ``donors``, which will hold how many donors were limited."""
+def terms_of(problem: Problem, q: Tensor) -> Tensor:
+    """The numbers of a problem where the kernels can read them in the precision of ``q``."""
+    values = (problem.scale, problem.shift, problem.beta, problem.tau, KEEP, problem.floor)
+    return torch.tensor(values, dtype=q.dtype, device=q.device)
+
+
+def launch(problem: Problem, q: Tensor, terms: Tensor, donors: Tensor) -> None:
+    """Queue a step for each entry of ``donors``, which will hold how many donors were limited.
+
+    Nothing here waits for the device or copies to it, so a CUDA graph can record it.
+    """
     graph, n = problem.graph, q.numel()
     weight = graph.weight_as(q.dtype)
-    values = (problem.scale, problem.shift, problem.beta, problem.tau, KEEP, problem.floor)
-    terms = torch.tensor(values, dtype=q.dtype).to(q.device)
     pair, offer = q.new_empty(2 * n), torch.empty_like(q)
     edges = (graph.rowptr, graph.col, q if weight is None else weight, pair, offer, q, n)
     block = min(max(triton.next_power_of_2(graph.num_edges // n), 8), 64)
     shape = {"weighted": weight is not None, "rows": ROWS, "block": block, "long": LONG}
     tiles = triton.cdiv(n, ROWS)
-    with torch.cuda.device_of(q):
+    with torch.cuda.device_of(q):  # type: ignore[no-untyped-call]  # torch leaves it untyped
         for step in range(len(donors)):
             count = donors[step:]
             _potential[(triton.cdiv(n, 1024),)](problem.loss, q, pair, n, terms, count, block=1024)

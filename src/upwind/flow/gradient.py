@@ -13,7 +13,7 @@ from upwind.flow.problem import LONGEST, Limited, Problem
 
 Backend = Literal["auto", "torch", "cpu", "cuda"]
 Integrator = Literal["euler", "heun"]
-SHORTEST = 2**-16  # Heun's steps against all of the way: a flow ends, whatever is asked of it
+SHORTEST = 2**-12  # Heun's steps against all of the way: a flow ends, whatever is asked of it
 Euler = Callable[[Problem, Tensor, int, Limited], None]
 
 
@@ -77,7 +77,7 @@ def gradient_flow(
         integrator: ``"euler"`` is the paper's; ``"heun"`` reaches the same end time
             ``steps * tau`` to second order, with steps as long as ``rtol`` allows.
         rtol: for ``"heun"``, the relative error allowed in a step (which is not made shorter than
-            2^-16 of the way).
+            2^-12 of the way).
         energy: whether to return the energy after each step.
         trajectory: whether to return the density after each step.
         backend: ``"torch"`` (any device), ``"cpu"`` (compiled), ``"cuda"`` (Triton), or by device.
