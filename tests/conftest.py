@@ -2,11 +2,13 @@
 
 import os
 
-# Triton's kernels run in its interpreter, on the CPU; it reads this when it is imported.
-os.environ.setdefault("TRITON_INTERPRET", "1")
-
-import pytest  # after the line above
 import torch
+
+# Without a GPU Triton's kernels run in its interpreter, which it must know when it is imported.
+if not torch.cuda.is_available():
+    os.environ.setdefault("TRITON_INTERPRET", "1")
+
+import pytest  # after the lines above
 from hypothesis import settings
 from torch_geometric.data import Data
 

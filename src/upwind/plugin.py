@@ -1,12 +1,13 @@
 """TAR as one object for a training loop of your own."""
 
+import warnings
 from collections.abc import Callable
 from typing import Literal, NamedTuple, Self
 
 import torch
 from torch import Tensor, nn
 
-from upwind.errors import InputError
+from upwind.errors import InputError, InputWarning, whole_number
 from upwind.flow.gradient import (
     Backend,
     Flow,
@@ -14,6 +15,7 @@ from upwind.flow.gradient import (
     check_step,
     checked_density,
     gradient_flow,
+    normalized,
 )
 from upwind.flow.graph import Graph
 from upwind.flow.harmonic import harmonic_extension
@@ -101,7 +103,9 @@ class TAR(nn.Module):
         _check_choice("normalize", normalize, ("mean", "sum"))
         _check_choice("update", update, ("call", "epoch"))
         check_step(steps, tau, beta)
-        n = len(labeled) if num_nodes is None else num_nodes
+        if not isinstance(labeled, Tensor):
+            raise InputError(f"labeled must be a tensor, not {type(labeled).__name__}.")
+        n = len(labeled) if num_nodes is None else whole_number(num_nodes, "num_nodes")
         if labeled.dtype != torch.bool or labeled.shape != (n,):
             raise InputError(
                 f"labeled must be bool and of shape [{n}], true at the labelled nodes, but it is "
@@ -115,17 +119,20 @@ class TAR(nn.Module):
         graph = Graph.from_edge_index(edge_index, n, edge_weight)
         labeled = labeled.to(graph.device)
         self._graph = graph if reconnect is None else reconnected(graph, labeled, reconnect)
-        self._extension: Tensor | None = None
-        uniform = torch.full((n,), 1 / n, device=graph.device)
-        start = uniform if prior is None else checked_density(prior, uniform, "prior")
-        self.register_buffer("weights", start / start.sum(dtype=torch.float64).float())
-        self.register_buffer("known_losses", torch.full_like(uniform, torch.nan))
+        uniform = torch.full((n,), 1 / n, dtype=torch.float32, device=graph.device)
+        start = uniform if prior is None else normalized(checked_density(prior, uniform, "prior"))
+        unknown = torch.full_like(uniform, torch.nan)
+        self.register_buffer("weights", start.clone())
+        self.register_buffer("known_losses", unknown)
+        # Saved, since where conjugate gradients start decides the last bits of where they end.
+        self.register_buffer("extension", unknown.clone() if fill == "harmonic" else None)
         self.register_buffer("labeled", labeled, persistent=False)
         self.register_buffer("prior", None if prior is None else start, persistent=False)
         self.last_flow: Flow | None = None
 
     labeled: Tensor
     prior: Tensor | None
+    extension: Tensor | None
 
     @property
     def graph(self) -> Graph:
@@ -151,7 +158,8 @@ class TAR(nn.Module):
             subgraph: for a sampled batch, the global ids of its nodes: weight flows among them
                 alone. A pair ``(ids, edge_index)`` gives the batch's own edges, in local numbers;
                 otherwise all edges among its nodes count. Without it the whole graph flows, from
-                the last known loss of each node.
+                the last known loss of each node. With ``restart`` all other nodes are back at the
+                start; with ``update="epoch"`` it is of no use.
             logits: for ``fill="entropy"``, shape [nodes of the graph or of the batch, C].
             fill_values: for ``fill="given"``, shape [nodes of the graph or of the batch].
             sample_weight: shape [n]: factors of the sampler's own, such as GraphSAINT's node
@@ -161,9 +169,10 @@ class TAR(nn.Module):
             losses, nodes=nodes, subgraph=subgraph, logits=logits, fill_values=fill_values
         )
         if sample_weight is not None:
-            return (sample_weight.detach() * weight * losses).sum()
-        total = (weight * losses).sum()
-        return total / len(losses) if self.normalize == "mean" else total
+            weight = sample_weight.detach().to(weight) * weight
+        elif self.normalize == "mean":
+            weight = weight / max(len(losses), 1)  # a batch may have no labelled node
+        return (weight * losses).sum()
 
     def weigh(
         self,
@@ -183,9 +192,10 @@ class TAR(nn.Module):
             self.known_losses[nodes] = losses.detach().to(self.known_losses)
             if self.update == "call":
                 self._flow(subgraph, logits, fill_values)
-            weight = self.weights[nodes].to(losses.dtype)
+            # Half precision would not hold 1/N, nor the sum.
+            weight = self.weights[nodes].to(torch.promote_types(losses.dtype, torch.float32))
             if self.normalize == "mean":
-                weight = weight / self.weights[self.labeled].mean().to(losses.dtype)
+                weight = weight / self.weights[self.labeled].mean()
         return weight
 
     def advance(self, *, logits: Tensor | None = None, fill_values: Tensor | None = None) -> None:
@@ -193,9 +203,8 @@ class TAR(nn.Module):
 
         Before any loss is known this does nothing.
         """
-        if not self.known_losses.isnan().all():
-            with torch.no_grad(), torch.autocast(self.weights.device.type, enabled=False):
-                self._flow(None, logits, fill_values)
+        with torch.no_grad(), torch.autocast(self.weights.device.type, enabled=False):
+            self._flow(None, logits, fill_values)
 
     @torch.compiler.disable
     def _flow(
@@ -204,27 +213,14 @@ class TAR(nn.Module):
         logits: Tensor | None,
         fill_values: Tensor | None,
     ) -> None:
-        graph, ids = self._graph, None
-        if isinstance(subgraph, tuple):
-            ids, edges = subgraph
-            graph = Graph.from_edge_index(edges, len(ids))
-        elif subgraph is not None and len(subgraph) < graph.num_nodes:
-            ids, graph = subgraph, graph.subgraph(subgraph)
-        elif subgraph is not None:
-            ids = subgraph
-            graph = graph if bool((ids[1:] > ids[:-1]).all()) else graph.subgraph(ids)
-
-        def part(x: Tensor) -> Tensor:
-            return x if ids is None else x[ids]
-
-        losses = self._filled(graph, part(self.known_losses), logits, fill_values, ids)
-        prior = None if self.prior is None else part(self.prior)
-        if not self.restart:
-            start = part(self.weights)
-        elif self.prior is not None:
-            start = part(self.prior) / self.prior.sum()
-        else:
-            start = torch.full_like(losses, 1 / len(self.weights))
+        graph, ids = self._sampled(subgraph)
+        losses = self._filled(graph, ids, logits, fill_values)
+        if losses is None:
+            return
+        if self.restart:
+            fresh = torch.full_like(self.weights, 1 / len(self.weights))
+            self.weights.copy_(fresh if self.prior is None else self.prior)
+        start = self.weights[ids]
         self.last_flow = gradient_flow(
             graph,
             losses,
@@ -232,48 +228,81 @@ class TAR(nn.Module):
             tau=self.tau,
             beta=self.beta,
             start=start,
-            prior=prior,
+            prior=None if self.prior is None else self.prior[ids],
             integrator=self.integrator,
             backend=self.backend,
         )
-        if ids is None:
-            # Rounding must not add up over thousands of epochs.
-            self.weights.copy_(self.last_flow.weights)
-            self.weights /= self.weights.sum(dtype=torch.float64).float()
-        else:
-            self.weights[ids] = self.last_flow.weights
+        # Rounding must not add up over thousands of steps.
+        end = self.last_flow.weights.double()
+        mass = 1.0 if subgraph is None else start.double().sum()
+        self.weights[ids] = (end * (mass / end.sum())).float()
+
+    def _sampled(
+        self, subgraph: Tensor | tuple[Tensor, Tensor] | None
+    ) -> tuple[Graph, Tensor | slice]:
+        """Return the graph to flow on, and which of all nodes are on it."""
+        if subgraph is None:
+            return self._graph, slice(None)
+        ids, edges = subgraph if isinstance(subgraph, tuple) else (subgraph, None)
+        self._graph.check_nodes(ids)
+        ids = ids.to(self.weights.device, torch.int64)
+        if edges is not None:
+            with warnings.catch_warnings():
+                # Samplers of neighbours give one direction: that is no news in every batch.
+                warnings.simplefilter("ignore", InputWarning)
+                return Graph.from_edge_index(edges.to(ids.device), len(ids)), ids
+        if len(ids) == self._graph.num_nodes and bool((ids[1:] > ids[:-1]).all()):
+            return self._graph, ids
+        return self._graph.subgraph(ids), ids
 
     def _filled(
         self,
         graph: Graph,
-        losses: Tensor,
+        ids: Tensor | slice,
         logits: Tensor | None,
         fill_values: Tensor | None,
-        ids: Tensor | None,
-    ) -> Tensor:
+    ) -> Tensor | None:
+        """Return a loss for each node of ``graph``; None if none of them is known."""
+        losses = self.known_losses[ids]
         known = ~losses.isnan()
-        if self.fill == "harmonic":
-            guess = self._extension
-            if guess is not None and ids is not None:
-                guess = guess[ids]
-            filled = harmonic_extension(graph, losses, known, guess=guess)
-            if ids is None:
-                self._extension = filled
+        if not known.any():
+            return None
+        if self.extension is not None:
+            filled = harmonic_extension(graph, losses, known, guess=self.extension[ids])
+            self.extension[ids] = filled
             return filled
         if self.fill == "mean":
-            return torch.where(known, losses, losses[known].mean())
+            return torch.where(known, losses, losses[known].double().mean().float())
         given = fill_values if self.fill == "given" else logits
         name = "fill_values" if self.fill == "given" else "logits"
         if given is None:
             raise InputError(f"fill={self.fill!r} needs {name} in each call.")
-        if len(given) != len(losses):
+        allowed = (1,) if self.fill == "given" else (1, 2)
+        if given.dim() not in allowed or len(given) != len(losses):
             raise InputError(
-                f"{name} must have a row for each of the {len(losses)} nodes, but has {len(given)}."
+                f"{name} must have a row for each of the {len(losses)} nodes, but their shape is "
+                f"{list(given.shape)}."
             )
         values = given.detach().to(losses)
-        return torch.where(known, losses, values if self.fill == "given" else entropy(values))
+        values = torch.where(known, losses, values if self.fill == "given" else entropy(values))
+        bad = ~torch.isfinite(values)
+        if bad.any():
+            first = torch.arange(len(self.labeled), device=bad.device)[ids][bad][0]
+            raise InputError(
+                f"{name} give node {int(first)} a loss that is not finite; the weights were left "
+                "as they are."
+            )
+        return values
 
     def _checked_nodes(self, losses: Tensor, nodes: Tensor | None) -> Tensor:
+        if not isinstance(losses, Tensor) or not losses.is_floating_point():
+            kind = getattr(losses, "dtype", type(losses).__name__)
+            raise InputError(f"losses must be a tensor of floating-point numbers, not {kind}.")
+        if losses.device != self.weights.device:
+            raise InputError(
+                f"losses are on {losses.device}, but TAR is on {self.weights.device}; "
+                "move it with .to(device), as a model."
+            )
         if nodes is None:
             nodes = self.labeled.nonzero().squeeze(1)
             if losses.shape != nodes.shape:
@@ -282,18 +311,21 @@ class TAR(nn.Module):
                     f"their shape is {list(losses.shape)}; use reduction='none', and pass nodes= "
                     "for the losses of some nodes only."
                 )
-        elif nodes.shape != losses.shape:
+        elif nodes.shape != losses.shape or losses.dim() != 1:
             raise InputError(
                 f"nodes must name the node of each loss: losses have shape {list(losses.shape)}, "
                 f"nodes {list(nodes.shape)}."
             )
+        elif nodes.is_floating_point() or nodes.is_complex() or nodes.dtype == torch.bool:
+            raise InputError(f"nodes must be node ids, not {nodes.dtype}.")
         elif ((nodes < 0) | (nodes >= len(self.labeled))).any():
             raise InputError(f"nodes must be ids from 0 to {len(self.labeled) - 1}.")
-        elif not self.labeled[nodes].all():
+        elif not self.labeled[nodes := nodes.to(self.labeled.device, torch.int64)].all():
             first = int(nodes[~self.labeled[nodes]][0])
             raise InputError(f"node {first} has a loss, but is not marked in labeled.")
-        if not torch.isfinite(losses).all():
-            first = int((~torch.isfinite(losses)).nonzero()[0])
+        bad = ~torch.isfinite(losses.detach().to(self.known_losses.dtype))
+        if bad.any():
+            first = int(bad.nonzero()[0])
             raise InputError(
                 f"the loss of node {int(nodes[first])} is {float(losses[first])}; the weights were "
                 "left as they are."
@@ -309,7 +341,8 @@ class TAR(nn.Module):
     def heaviest(self, k: int = 10) -> tuple[Tensor, Tensor]:
         """Return the ids of the labelled nodes of most weight, and their weight (mean one)."""
         q = self.weights / self.weights[self.labeled].mean()
-        weight, ids = torch.where(self.labeled, q, -1).topk(min(k, int(self.labeled.sum())))
+        k = min(whole_number(k, "k"), int(self.labeled.sum()))
+        weight, ids = torch.where(self.labeled, q, -1).topk(k)
         return ids, weight
 
     def weight_by(self, groups: Tensor) -> GroupWeight:
@@ -318,9 +351,10 @@ class TAR(nn.Module):
         Args:
             groups: shape [N]: class, environment, degree, anything that can be told apart.
         """
-        if groups.shape != self.labeled.shape:
-            raise InputError(f"groups must have shape {list(self.labeled.shape)}.")
+        if not isinstance(groups, Tensor) or groups.shape != self.labeled.shape:
+            raise InputError(f"groups must be a tensor of shape {list(self.labeled.shape)}.")
         q = self.weights[self.labeled]
+        groups = groups.to(q.device)
         names, index = torch.unique(groups[self.labeled], return_inverse=True)
         nodes = torch.bincount(index, minlength=len(names)).to(q)
         weight = torch.zeros_like(nodes).index_add_(0, index, q)
@@ -335,8 +369,6 @@ class TAR(nn.Module):
 
         super()._apply(move, recurse)  # type: ignore[no-untyped-call]  # torch leaves it untyped
         self._graph = self._graph.to(device)
-        if self._extension is not None:
-            self._extension = self._extension.to(device)
         return self
 
     def extra_repr(self) -> str:
@@ -359,8 +391,8 @@ def entropy(logits: Tensor) -> Tensor:
     if logits.dim() == 1 or logits.shape[1] == 1:
         flat = logits.reshape(-1)
         logits = torch.stack([torch.zeros_like(flat), flat], dim=1)
-    log_p = logits.log_softmax(dim=1)
-    return -(log_p.exp() * log_p).sum(dim=1)
+    share: Tensor = torch.special.entr(logits.softmax(dim=1))
+    return share.sum(dim=1)
 
 
 def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:

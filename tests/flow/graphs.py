@@ -27,7 +27,7 @@ def barabasi_albert(n, m, seed):
     rng = np.random.default_rng(seed)
     pairs, ends = [], list(range(m))
     for new in range(m, n):
-        for old in set(rng.choice(ends, size=m).tolist()):
+        for old in {ends[at] for at in rng.integers(len(ends), size=m).tolist()}:
             pairs.append((new, old))
             ends += [new, old]
     return pairs

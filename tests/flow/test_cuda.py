@@ -1,5 +1,9 @@
 """The Triton kernels, in Triton's interpreter; on a machine with a GPU, on the GPU."""
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 import torch
@@ -65,6 +69,45 @@ def test_a_row_longer_than_a_block_is_summed_whole():
     here = on_device(graph, loss, steps=1, tau=1e-2)
     there = gradient_flow(graph, loss, steps=1, tau=1e-2, backend="torch")
     assert torch.allclose(here.weights.cpu(), there.weights, rtol=1e-12, atol=0)
+
+
+def test_a_long_row_is_read_by_a_whole_program(monkeypatch):
+    monkeypatch.setattr(cuda, "LONG", 16)
+    graph = undirected([*star(40), *path(40)], 40, torch.linspace(0.5, 2, 78))
+    loss = torch.linspace(0, 1, 40, dtype=torch.float64)
+    for tau in (1e-2, 1.0):
+        here = on_device(graph, loss, steps=2, tau=tau)
+        there = gradient_flow(graph, loss, steps=2, tau=tau, backend="torch")
+        assert here.limited_donors == there.limited_donors
+        assert torch.allclose(here.weights.cpu(), there.weights, rtol=1e-12, atol=0)
+
+
+def test_the_kernels_compile_for_a_gpu_where_there_is_none():
+    """The interpreter takes more than the compiler does."""
+    program = """
+import triton
+from triton.backends.compiler import GPUTarget
+from triton.compiler import ASTSource
+from upwind.flow import cuda
+for real, index in (("*fp32", "*i32"), ("*fp64", "*i64")):
+    kind = dict(rowptr=index, col="*i32", n="i32", donors="*i32")
+    fixed = dict(block=32, rows=cuda.ROWS, long=cuda.LONG, weighted=True)
+    for kernel in (cuda._potential, cuda._plain, cuda._limited):
+        names = kernel.arg_names
+        given = {(names.index(k),): v for k, v in fixed.items() if k in names}
+        types = {k: "constexpr" if k in fixed else kind.get(k, real) for k in names}
+        source = ASTSource(kernel, types, constexprs=given)
+        triton.compile(source, target=GPUTarget("cuda", 90, 32))
+        print(kernel.__name__)
+"""
+    environment = {k: v for k, v in os.environ.items() if k != "TRITON_INTERPRET"}
+    ran = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", program],
+        env=environment | {"PYTHONPATH": os.pathsep.join(sys.path)},
+        capture_output=True,
+        text=True,
+    )
+    assert ran.stdout.split() == 2 * ["_potential", "_plain", "_limited"], ran.stderr
 
 
 def test_the_same_input_gives_the_same_bits():

@@ -1,10 +1,11 @@
 import numpy as np
+import pytest
 import torch
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from tests.flow.graphs import graphs, losses_for, path, undirected
-from upwind import gibbs, gradient_flow
+from upwind import InputError, gibbs, gradient_flow
 
 
 @settings(max_examples=6)
@@ -42,6 +43,14 @@ def test_losses_far_beyond_the_range_of_exp_are_no_trouble():
     graph = undirected(path(3), 3)
     limit = gibbs(graph, torch.tensor([0.0, 1e30, -1e30]), 1e-6)
     assert limit.tolist() == [0.0, 1.0, 0.0]
+    limit = gibbs(graph, torch.tensor([1e30, 1e30, 0.0]), 5e-324, prior=torch.tensor([1.0, 3, 1]))
+    assert torch.allclose(limit, torch.tensor([0.25, 0.75, 0.0]))
+
+
+@pytest.mark.parametrize("beta", [-1.0, float("nan"), float("inf"), "0.1"])
+def test_a_beta_that_is_none_is_refused(beta):
+    with pytest.raises(InputError, match="beta must be finite and not negative"):
+        gibbs(undirected(path(3), 3), torch.ones(3), beta)
 
 
 @settings(max_examples=6)

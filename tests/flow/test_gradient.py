@@ -96,6 +96,56 @@ def test_extreme_losses_and_weights_do_not_overflow(backend, dtype):
     assert flow.mass_error < 20 * torch.finfo(dtype).eps
 
 
+@backends
+@precisions
+@given(st.data())
+def test_numbers_of_any_size_keep_weights_positive_through_many_limited_steps(backend, dtype, data):
+    """A limited donor offers mass / rate, which once lost its digits where rates were huge."""
+    graph = data.draw(graphs())
+    loss = data.draw(losses_for(graph)).to(dtype)
+    mass = data.draw(st.sampled_from([1e-3, 1.0, 1e15]))
+    flow = gradient_flow(
+        graph,
+        loss * data.draw(st.sampled_from([1e-37, 1e-20, 1.0, 1e15, 1e30, 1e38])),
+        steps=20,
+        tau=data.draw(st.sampled_from([1e-30, 1.0, 1e6, 1e38, 1e300])),
+        beta=data.draw(st.sampled_from([0.0, 1e-30, 0.1, 1e30])),
+        start=torch.full_like(loss, mass),
+        backend=backend,
+    )
+    assert torch.isfinite(flow.weights).all()
+    assert (flow.weights > 0).all()
+    assert flow.mass_error < 40 * torch.finfo(dtype).eps
+
+
+@backends
+@precisions
+@pytest.mark.parametrize("power", [-100, -90, 40, 90])
+def test_losses_and_entropy_scaled_by_a_power_of_two_give_the_same_weights(backend, dtype, power):
+    graph = undirected(star(6), 6, torch.linspace(0.5, 2, 5))
+    loss = torch.linspace(0, 3, 6, dtype=dtype)
+    options = {"steps": 30, "backend": backend}
+    for tau in (1e-3, 1.0):
+        here = gradient_flow(graph, loss, tau=tau, beta=0.25, **options)
+        scale = 2.0**power
+        there = gradient_flow(graph, loss * scale, tau=tau / scale, beta=0.25 * scale, **options)
+        assert torch.equal(here.weights, there.weights)
+        assert here.limited_donors == there.limited_donors
+
+
+def test_a_prior_near_the_largest_number_is_normalised_all_the_same():
+    graph, loss = undirected(path(3), 3), torch.ones(3)
+    flow = gradient_flow(graph, loss, prior=torch.tensor([3e38, 1e38, 1e38]))
+    assert torch.allclose(flow.weights, torch.tensor([0.6, 0.2, 0.2]))
+
+
+def test_heun_ends_however_far_it_is_sent():
+    graph, loss = undirected(star(9), 9), torch.linspace(0, 1, 9)
+    flow = gradient_flow(graph, loss, steps=1, tau=1e6, integrator="heun", rtol=0.0)
+    assert flow.steps < 4 * 2**12
+    assert (flow.weights > 0).all()
+
+
 def test_without_entropy_a_drained_node_still_holds_something():
     graph = undirected(path(3), 3)
     flow = gradient_flow(graph, torch.tensor([0.0, 1.0, 2.0]), steps=1000, tau=100, beta=0)
@@ -303,6 +353,13 @@ LOSS = torch.tensor([0.0, 1.0, 2.0])
         (LOSS, {"beta": float("inf")}, "beta must be finite"),
         (LOSS, {"steps": -1}, "steps must be a whole number"),
         (LOSS, {"steps": 1.5}, "steps must be a whole number"),
+        (LOSS, {"steps": float("nan")}, "steps must be a whole number"),
+        (LOSS, {"steps": True}, "steps must be a whole number"),
+        (LOSS, {"tau": "0.1"}, "tau must be finite and not negative, not '0.1'"),
+        (LOSS, {"tau": None}, "tau must be finite and not negative, not None"),
+        (LOSS, {"integrator": "heun", "rtol": -1.0}, "rtol must be finite and not negative"),
+        (LOSS, {"start": torch.full((3,), 1e30)}, r"start adds up to 3e\+30, too far from one"),
+        (LOSS, {"start": torch.full((3,), 1e-40)}, "start adds up to 3e-40, too far from one"),
         (LOSS, {"start": torch.tensor([1.0, 0.0, 1.0])}, r"start .* is 0\.0 at node 1"),
         (LOSS, {"prior": torch.tensor([1.0, 1.0, -2.0])}, r"prior .* is -2\.0 at node 2"),
         (LOSS, {"prior": torch.ones(2)}, r"prior must have shape \[3\], not \[2\]"),

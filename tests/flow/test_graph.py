@@ -1,3 +1,6 @@
+import copy
+import pickle
+
 import numpy as np
 import pytest
 import torch
@@ -71,6 +74,39 @@ def test_a_subgraph_keeps_the_edges_among_its_nodes(graph, random):
     assert np.array_equal(dense(graph.subgraph(nodes)), dense(graph)[np.ix_(nodes, nodes)])
 
 
+@pytest.mark.parametrize(
+    ("nodes", "sentence"),
+    [
+        (torch.tensor([0, 7]), "node 7 is not in the graph, whose 3 nodes are numbered 0 to 2"),
+        (torch.tensor([-1]), "node -1 is not in the graph"),
+        (torch.tensor([2, 0, 2]), "node 2 is named twice"),
+        (torch.tensor([True, False, True]), r"not torch.bool of shape \[3\]; for a mask, pass"),
+        (torch.tensor([0.0]), "must be a vector of node ids, not torch.float32"),
+        ([0, 1], "must be a vector of node ids, not list"),
+    ],
+)
+def test_a_subgraph_of_what_is_no_set_of_nodes_is_refused(nodes, sentence):
+    graph = undirected([(0, 1), (1, 2)], 3)
+    with pytest.raises(InputError, match=sentence):
+        graph.subgraph(nodes)
+    assert graph.subgraph(torch.tensor([2, 1])).num_edges == 2  # no trace is left
+
+
+def test_it_can_be_copied_with_all_that_is_cached_on_it():
+    graph = undirected([(0, 1), (1, 2)], 3, torch.tensor([1.0, 2.0]))
+    graph.adjacency(torch.float32), graph.layout(torch.float32)
+    for other in (copy.deepcopy(graph), pickle.loads(pickle.dumps(graph))):
+        assert np.array_equal(dense(other), dense(graph))
+
+
+def test_strided_input_and_any_integers_give_the_same_graph():
+    edges = torch.tensor([[0, 1], [1, 0], [1, 2], [2, 1]])
+    weight = torch.tensor([[1.0, 9], [1, 9], [2, 9], [2, 9]], requires_grad=True)[:, 0]
+    expected = dense(undirected([(0, 1), (1, 2)], 3, torch.tensor([1.0, 2.0])))
+    for kind in (torch.uint8, torch.int16, torch.int32, torch.int64):
+        assert np.array_equal(dense(Graph.from_edge_index(edges.to(kind).t(), 3, weight)), expected)
+
+
 def test_it_cannot_be_changed():
     graph = undirected([(0, 1)], 2)
     with pytest.raises(AttributeError):
@@ -89,8 +125,11 @@ EDGES = torch.tensor([[0, 1], [1, 0]])
         ((torch.zeros(3, 4, dtype=torch.long), 2), r"not \[3, 4\]"),
         ((torch.zeros(2, 4), 2), "tensor of integers, not torch.float32"),
         (([[0], [1]], 2), "tensor of integers, not list"),
-        ((EDGES, -1), "num_nodes must not be negative"),
+        ((EDGES, -1), "num_nodes must be a whole number of at least 0, not -1"),
         ((EDGES, 2.5), "num_nodes must be a whole number"),
+        ((EDGES, float("nan")), "num_nodes must be a whole number"),
+        ((EDGES, 2**62), "a graph of 4611686018427387904 nodes and 2 edges does not fit"),
+        ((torch.tensor([[0, 2**62], [2**62, 0]]),), "does not fit into memory"),
         ((EDGES, 2, torch.tensor([1.0, -2.0])), r"weight 1 is -2\.0"),
         ((EDGES, 2, torch.tensor([torch.nan, 1.0])), "weight 0 is nan"),
         ((EDGES, 2, torch.tensor([torch.inf, 1.0])), "weight 0 is inf"),

@@ -72,9 +72,28 @@ def test_the_extension_of_the_epoch_before_saves_work(monkeypatch):
     assert products(guess=before) < products()
 
 
+@pytest.mark.parametrize("size", [1e-30, 1e38])
+def test_values_and_weights_of_any_size_are_continued(size):
+    known = torch.zeros(5, dtype=torch.bool)
+    known[[0, 4]] = True
+    values = torch.tensor([-1.0, 0, 0, 0, 3.0]) * size
+    graph = undirected(path(5), 5, torch.full((4,), size))
+    x = harmonic_extension(graph, values, known, tolerance=1e-6)
+    assert torch.allclose(x / size, torch.linspace(-1, 3, 5), atol=1e-5)
+    assert torch.equal(x[known], values[known])
+
+
+def test_a_guess_with_holes_is_a_guess_where_it_has_none():
+    known = torch.arange(5) % 4 == 0
+    values = torch.tensor([0.0, 0, 0, 0, 4.0])
+    guess = torch.tensor([torch.nan, 1.0, torch.nan, 3.0, torch.nan])
+    x = harmonic_extension(undirected(path(5), 5), values, known, guess=guess, tolerance=1e-6)
+    assert torch.allclose(x, torch.arange(5.0), atol=1e-5)
+
+
 def test_nothing_known_is_refused():
     graph = undirected(path(3), 3)
     with pytest.raises(InputError, match="nothing to extend from"):
         harmonic_extension(graph, torch.zeros(3), torch.zeros(3, dtype=torch.bool))
-    with pytest.raises(InputError, match=r"known must be bool and of shape \[3\]"):
+    with pytest.raises(InputError, match=r"known must be a tensor of shape \[3\]"):
         harmonic_extension(graph, torch.zeros(3), torch.ones(2, dtype=torch.bool))

@@ -42,6 +42,11 @@ def test_weight_flows_between_labelled_nodes_and_leaves_the_others_alone():
     assert (q[~labeled] == 0.2).all()
 
 
+def test_more_neighbours_than_there_are_joins_all():
+    labeled = torch.tensor([True, False, True, True])
+    assert reconnect(undirected(path(4), 4), labeled, 10**15).num_edges == 6
+
+
 def test_no_labelled_node_gives_no_edge():
     assert reconnect(undirected(path(3), 3), torch.zeros(3, dtype=torch.bool)).num_edges == 0
 

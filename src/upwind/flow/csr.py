@@ -152,6 +152,20 @@ def components(rowptr: Ints, col: Ints) -> Ints:
 
 
 @numba.njit(cache=True)
+def first_repeat(nodes: Ints, place: Ints) -> int:
+    """Where the first node stands that stood before; -1 if none. ``place`` as in ``induced``."""
+    repeat = -1
+    for k in range(len(nodes)):
+        if place[nodes[k]] >= 0:
+            repeat = k
+            break
+        place[nodes[k]] = k
+    for i in nodes:
+        place[i] = -1
+    return repeat
+
+
+@numba.njit(cache=True)
 def induced(rowptr: Ints, col: Ints, weight: Floats, nodes: Ints, place: Ints) -> Rows:
     """Keep the edges among ``nodes``, renumbered in their order.
 

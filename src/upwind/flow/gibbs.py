@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from upwind.flow.csr import Floats, Ints
-from upwind.flow.gradient import checked_density, checked_losses
+from upwind.flow.gradient import check_size, checked_density, checked_losses, normalized
 from upwind.flow.graph import Graph
 
 
@@ -34,9 +34,10 @@ def gibbs(
     if start is not None:
         first = checked_density(start, losses, "start").double()
     elif prior is not None:
-        first = prior / prior.sum()
+        first = normalized(prior)
     else:
         first = losses.new_full(losses.shape, 1 / max(1, graph.num_nodes), dtype=torch.float64)
+    check_size(beta, "beta")
     if beta == 0:
         weight = graph.weight_as(torch.float64)
         ascending = torch.argsort(losses, stable=True)
@@ -49,17 +50,22 @@ def gibbs(
             first.cpu().clone().numpy(),
         )
         return torch.from_numpy(settled).to(losses)
-    # In log space, each component by itself: l / beta may be far beyond what exp can hold.
-    level = losses.double() / beta
-    if prior is not None:
-        level = level + prior.log()
+    # In log space, each component by itself: l / beta may be far beyond what exp can hold, and
+    # beyond all numbers.
     mass = _per_component(graph, first)
-    highest = torch.full_like(mass, -torch.inf).scatter_reduce_(
-        0, graph.component, level, reduce="amax"
-    )
-    share = (level - highest[graph.component]).exp()
+    level = _below_highest(graph, losses.double()) / beta
+    if prior is not None:
+        level = _below_highest(graph, level + prior.log())
+    share = level.exp()
     total = _per_component(graph, share)
     return (share * (mass / total)[graph.component]).to(losses)
+
+
+def _below_highest(graph: Graph, value: Tensor) -> Tensor:
+    """By how much each node is below the highest of its component."""
+    highest = value.new_full((graph.num_components,), -torch.inf)
+    highest.scatter_reduce_(0, graph.component, value, reduce="amax")
+    return value - highest[graph.component]
 
 
 def _per_component(graph: Graph, value: Tensor) -> Tensor:

@@ -7,12 +7,13 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from upwind.errors import InputError
+from upwind.errors import InputError, whole_number
 from upwind.flow.graph import Graph
-from upwind.flow.problem import Limited, Problem
+from upwind.flow.problem import LONGEST, Limited, Problem
 
 Backend = Literal["auto", "torch", "cpu", "cuda"]
 Integrator = Literal["euler", "heun"]
+SHORTEST = 2**-12  # Heun's steps against all of the way: a flow ends, whatever is asked of it
 Euler = Callable[[Problem, Tensor, int, Limited], None]
 
 
@@ -75,7 +76,8 @@ def gradient_flow(
         prior: shape [N], positive: what the entropy is relative to. By default uniform.
         integrator: ``"euler"`` is the paper's; ``"heun"`` reaches the same end time
             ``steps * tau`` to second order, with steps as long as ``rtol`` allows.
-        rtol: for ``"heun"``, the relative error allowed in a step.
+        rtol: for ``"heun"``, the relative error allowed in a step (which is not made shorter than
+            2^-12 of the way).
         energy: whether to return the energy after each step.
         trajectory: whether to return the density after each step.
         backend: ``"torch"`` (any device), ``"cpu"`` (compiled), ``"cuda"`` (Triton), or by device.
@@ -88,14 +90,15 @@ def gradient_flow(
     check_step(steps, tau, beta)
     if integrator not in ("euler", "heun"):
         raise InputError(f"integrator must be 'euler' or 'heun', not {integrator!r}.")
+    if integrator == "heun":
+        check_size(rtol, "rtol")
     prior = None if prior is None else checked_density(prior, losses, "prior")
-    first = (
-        prior / prior.sum()
-        if prior is not None
-        else torch.full_like(losses, 1 / max(1, graph.num_nodes))
-    )
     if start is not None:
-        first = checked_density(start, losses, "start").clone()
+        first = checked_mass(checked_density(start, losses, "start").clone())
+    elif prior is not None:
+        first = normalized(prior)
+    else:
+        first = torch.full_like(losses, 1 / max(1, graph.num_nodes))
     problem = Problem.scaled(graph, losses, tau=tau, beta=beta, prior=prior)
     name, euler = _backend(backend, losses)
     q = first.clamp_(min=problem.floor)
@@ -147,7 +150,8 @@ def _heun(
     The rule is the mean of where we are and of two Euler steps on. Both keep mass and positivity,
     so their mean does. Its distance from the first Euler step bounds the error.
     """
-    left, step, taken = steps * problem.tau, steps * problem.tau, 0
+    end = steps * problem.tau
+    left, step, taken = end, end, 0
     while left > 0:
         step = min(step, left)
         trial = replace(problem, tau=step)
@@ -158,8 +162,8 @@ def _heun(
         euler(trial, twice, 1, tried)
         taken += 2
         mean = (q + twice) / 2
-        error = float(((mean - once).abs() / mean).max()) / rtol
-        if error <= 1 or step <= problem.tau * 2**-20:
+        error = float(((mean - once).abs() / mean).max()) / max(rtol, 1e-12) if len(q) else 0.0
+        if error <= 1 or step <= end * SHORTEST:
             q.copy_(mean)
             left -= step
             limited.steps += tried.steps
@@ -171,7 +175,7 @@ def _heun(
 
 def _energy(losses: Tensor, q: Tensor, beta: float, prior: Tensor | None) -> Tensor:
     q = q.double()
-    relative = q if prior is None else q / (prior.double() / prior.double().sum())
+    relative = q if prior is None else q / normalized(prior.double())
     return (q * losses.double()).sum() - beta * torch.xlogy(q, relative).sum()
 
 
@@ -201,6 +205,11 @@ def _backend(wanted: Backend, losses: Tensor) -> tuple[str, Euler]:
 
 def checked_losses(graph: Graph, losses: Tensor) -> Tensor:
     """Return the losses as the flow takes them, or say in one sentence why it cannot."""
+    if not isinstance(graph, Graph):
+        raise InputError(
+            f"graph must be a Graph, not {type(graph).__name__}; "
+            "Graph.from_edge_index(edge_index) makes one."
+        )
     if not isinstance(losses, Tensor) or not losses.is_floating_point():
         kind = getattr(losses, "dtype", type(losses).__name__)
         raise InputError(f"losses must be a tensor of floating-point numbers, not {kind}.")
@@ -238,10 +247,41 @@ def checked_density(density: Tensor, like: Tensor, name: str) -> Tensor:
     return density
 
 
+def normalized(density: Tensor) -> Tensor:
+    """Return the density divided by its sum, which need not fit its precision.
+
+    >>> normalized(torch.tensor([3e38, 1e38]))
+    tensor([0.7500, 0.2500])
+    """
+    if not density.numel():
+        return density
+    shape = density.double() / density.max()
+    return (shape / shape.sum()).to(density)
+
+
+def checked_mass(density: Tensor) -> Tensor:
+    """Return the density if its precision can hold its mass on one node, or on all."""
+    limits, mass = torch.finfo(density.dtype), float(density.sum(dtype=torch.float64))
+    if len(density) and not len(density) * limits.tiny / limits.eps**2 < mass < 2.0**LONGEST:
+        raise InputError(
+            f"start adds up to {mass:.3g}, too far from one for {density.dtype}; "
+            "multiply it by a constant."
+        )
+    return density
+
+
 def check_step(steps: int, tau: float, beta: float) -> None:
     """Refuse what is no step of a flow."""
-    if isinstance(steps, bool) or int(steps) != steps or steps < 0:
-        raise InputError(f"steps must be a whole number that is not negative, not {steps!r}.")
+    whole_number(steps, "steps")
     for name, value in (("tau", tau), ("beta", beta)):
-        if not 0 <= value < float("inf"):
-            raise InputError(f"{name} must be finite and not negative, not {value!r}.")
+        check_size(value, name)
+
+
+def check_size(value: float, name: str) -> None:
+    """Refuse what is not a finite number of at least zero."""
+    try:
+        usable = 0 <= float(value) < float("inf")
+    except (TypeError, ValueError):
+        usable = False
+    if not usable or isinstance(value, str):
+        raise InputError(f"{name} must be finite and not negative, not {value!r}.")

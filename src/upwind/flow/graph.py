@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from upwind.errors import InputError, InputWarning
+from upwind.errors import InputError, InputWarning, whole_number
 from upwind.flow import csr
 from upwind.flow.layout import Slabs, Tiles, lay
 
@@ -51,9 +51,14 @@ class Graph:
         weight = None if edge_weight is None else _checked_weight(edge_weight, edge_index.shape[1])
         kind = torch.int32 if edge_index.dtype == torch.int32 else torch.int64
         source, target = (row.detach().to("cpu", kind).contiguous().numpy() for row in edge_index)
-        rowptr, col, summed, directed = csr.symmetric(
-            source, target, None if weight is None else weight.cpu().contiguous().numpy(), n
-        )
+        values = None if weight is None else weight.cpu().contiguous().numpy()
+        try:
+            rowptr, col, summed, directed = csr.symmetric(source, target, values, n)
+        except (MemoryError, ValueError) as error:  # the latter for sizes beyond any memory
+            raise InputError(
+                f"a graph of {n} nodes and {len(source)} edges does not fit into memory; nodes are "
+                "numbered from 0, and every number counts, used or not."
+            ) from error
         if directed:
             warnings.warn(
                 "the graph is directed; weight flows both ways along every edge, so each edge was "
@@ -126,23 +131,45 @@ class Graph:
     def subgraph(self, nodes: Tensor) -> "Graph":
         """Return the graph on ``nodes`` alone, numbered in their order, in linear time.
 
+        Args:
+            nodes: the ids of the nodes, each once.
+
         >>> path = Graph.from_edge_index(torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]))
         >>> path.subgraph(torch.tensor([2, 1]))
         Graph(num_nodes=2, num_edges=2, num_components=1)
         """
+        self.check_nodes(nodes)
         weight = np.empty(0, np.float32) if self.weight is None else self.weight.cpu().numpy()
         rowptr, col, value = csr.induced(
             self.rowptr.cpu().numpy(),
             self.col.cpu().numpy(),
             weight,
-            nodes.cpu().numpy(),
+            nodes.long().cpu().numpy(),
             self._place,
         )
         return Graph(
-            torch.from_numpy(rowptr.astype(self._place.dtype)),
+            torch.from_numpy(rowptr).to(self.rowptr.dtype),
             torch.from_numpy(col),
             None if self.weight is None else torch.from_numpy(value),
         ).to(self.device)
+
+    def check_nodes(self, nodes: Tensor) -> None:
+        """Refuse what does not name nodes of this graph, each at most once."""
+        if not isinstance(nodes, Tensor) or nodes.dtype not in _INTEGERS or nodes.dim() != 1:
+            kind = getattr(nodes, "dtype", type(nodes).__name__)
+            raise InputError(
+                f"nodes must be a vector of node ids, not {kind} of shape "
+                f"{list(getattr(nodes, 'shape', []))}; for a mask, pass mask.nonzero().squeeze(1)."
+            )
+        outside = (nodes < 0) | (nodes >= self.num_nodes)
+        if outside.any():
+            raise InputError(
+                f"node {int(nodes[outside][0])} is not in the graph, whose {self.num_nodes} nodes "
+                f"are numbered 0 to {self.num_nodes - 1}."
+            )
+        repeat = csr.first_repeat(nodes.long().cpu().numpy(), self._place)
+        if repeat >= 0:
+            raise InputError(f"node {int(nodes[repeat])} is named twice.")
 
     @cached_property
     def _place(self) -> csr.Ints:
@@ -206,6 +233,10 @@ class Graph:
         weight = None if self.weight is None else self.weight.to(device)
         return Graph(self.rowptr.to(device), self.col.to(device), weight)
 
+    def __reduce__(self) -> tuple[object, ...]:
+        # What is cached is made again where it is wanted; sparse tensors cannot be copied anyway.
+        return Graph, (self.rowptr, self.col, self.weight)
+
     def __repr__(self) -> str:
         return (
             f"Graph(num_nodes={self.num_nodes}, num_edges={self.num_edges}, "
@@ -224,14 +255,11 @@ def _checked_num_nodes(edge_index: Tensor, num_nodes: int | None) -> int:
         raise InputError(
             f"edge_index must have shape [2, num_edges], not {list(edge_index.shape)}."
         )
-    if num_nodes is not None and (isinstance(num_nodes, bool) or num_nodes != int(num_nodes)):
-        raise InputError(f"num_nodes must be a whole number, not {num_nodes!r}.")
-    if num_nodes is not None and num_nodes < 0:
-        raise InputError(f"num_nodes must not be negative, but is {num_nodes}.")
+    wanted = None if num_nodes is None else whole_number(num_nodes, "num_nodes")
     if edge_index.numel() == 0:
-        return int(num_nodes or 0)
+        return wanted or 0
     low, high = (int(bound) for bound in edge_index.aminmax())
-    n = int(num_nodes) if num_nodes is not None else high + 1
+    n = high + 1 if wanted is None else wanted
     if low < 0 or high >= n:
         outside = ((edge_index < 0) | (edge_index >= n)).any(dim=0)
         first = int(outside.nonzero()[0])

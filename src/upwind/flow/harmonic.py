@@ -28,6 +28,7 @@ def harmonic_extension(
         values: shape [N]; only the entries of known nodes are read.
         known: shape [N], bool.
         guess: shape [N], where to start: the extension of the epoch before saves most of the work.
+            NaN is no guess.
         tolerance: the residual at which to stop, relative to that of the mean as a guess.
         max_iterations: at most so many multiplications with the Laplacian.
 
@@ -35,18 +36,24 @@ def harmonic_extension(
     >>> harmonic_extension(path, torch.tensor([0.0, 0.0, 1.0]), torch.tensor([True, False, True]))
     tensor([0.0000, 0.5000, 1.0000])
     """
-    if known.dtype != torch.bool or known.shape != (graph.num_nodes,):
-        raise InputError(f"known must be bool and of shape [{graph.num_nodes}].")
+    for name, given in (("known", known), ("values", values), ("guess", guess)):
+        missing = name == "guess" and given is None
+        if not missing and getattr(given, "shape", None) != (graph.num_nodes,):
+            raise InputError(f"{name} must be a tensor of shape [{graph.num_nodes}].")
+    if known.dtype != torch.bool:
+        raise InputError(f"known must be bool, not {known.dtype}.")
     if not known.any():
         raise InputError("known has no true entry: there is nothing to extend from.")
     values = checked_losses(graph, torch.where(known, values, values.new_zeros(())))
-    mean = values[known].mean()
+    # Between -1 and 1 about the mean, no product overflows.
+    mean = values[known].double().mean()
+    spread = (values.double() - mean)[known].abs().max().clamp(min=torch.finfo(values.dtype).tiny)
+    level = torch.where(known, (values.double() - mean) / spread, 0.0).to(values)
     reached = torch.zeros(graph.num_components, dtype=torch.bool, device=known.device)
     reached[graph.component[known]] = True
     free = ~known & reached[graph.component]
-    x = torch.where(known, values, mean)
     if not free.any():
-        return x
+        return torch.where(known, values, mean.to(values))
 
     adjacency = graph.adjacency(values.dtype)
     strength = graph.strength.to(values.dtype)
@@ -55,14 +62,17 @@ def harmonic_extension(
     def residual_of(y: Tensor) -> Tensor:
         return (adjacency @ y - strength * y) * free_
 
-    goal = tolerance * _norm(residual_of(x), strength, free)
-    if guess is not None:
-        x = torch.where(free, guess.to(x), x)
-    residual = residual_of(x)
+    x, residual = level, residual_of(level)
     scaled = torch.where(free, residual / strength, 0.0)
+    goal = tolerance**2 * (residual @ scaled)
+    if guess is not None:
+        start = ((guess.double() - mean) / spread).to(x)
+        x = torch.where(free & torch.isfinite(start), start, x)
+        residual = residual_of(x)
+        scaled = torch.where(free, residual / strength, 0.0)
     direction, energy = scaled, residual @ scaled
     for _ in range(max_iterations):
-        if energy <= goal**2:
+        if energy <= goal:
             break
         image = -residual_of(direction)
         length = energy / (direction @ image)
@@ -71,8 +81,4 @@ def harmonic_extension(
         scaled = torch.where(free, residual / strength, 0.0)
         energy, before = residual @ scaled, energy
         direction = scaled + (energy / before) * direction
-    return x
-
-
-def _norm(residual: Tensor, strength: Tensor, free: Tensor) -> Tensor:
-    return torch.where(free, residual**2 / strength, 0.0).sum().sqrt()
+    return torch.where(known, values, (mean + spread * x.double()).to(values))

@@ -5,7 +5,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from upwind.errors import InputError
+from upwind.errors import InputError, whole_number
 from upwind.flow import csr
 from upwind.flow.csr import Ints
 from upwind.flow.graph import Graph
@@ -36,10 +36,9 @@ def reconnect(graph: Graph, labeled: Tensor, k: int = 3) -> Graph:
             f"labeled must have one entry for each of the {graph.num_nodes} nodes, "
             f"but its shape is {list(labeled.shape)}."
         )
-    if isinstance(k, bool) or int(k) != k or k < 1:
-        raise InputError(f"k must be a whole number of at least 1, not {k!r}.")
+    k = min(whole_number(k, "k", least=1), int(labeled.sum()))
     source, target = _nearest(
-        graph.rowptr.cpu().numpy(), graph.col.cpu().numpy(), labeled.cpu().numpy(), int(k)
+        graph.rowptr.cpu().numpy(), graph.col.cpu().numpy(), labeled.cpu().numpy(), k
     )
     # Each pair once, whichever of the two found the other.
     n = graph.num_nodes
