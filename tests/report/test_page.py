@@ -1,3 +1,5 @@
+import json
+import math
 import re
 from html.parser import HTMLParser
 from pathlib import Path
@@ -99,6 +101,23 @@ def test_epochs_chosen_on_test_nodes_are_called_an_analysis(copied):
             path = run.folder / "config.json"
             path.write_text(path.read_text().replace('"ood_val"', '"oracle"'))
     assert "never a result" in render(copied)
+
+
+def test_scores_that_are_no_numbers_leave_gaps(copied):
+    for run in copied.members()[2:4]:
+        result = json.loads((run.folder / "result.json").read_text())
+        result["rules"]["ood_val"] = None
+        result["scores"]["test"]["accuracy"] = math.nan
+        (run.folder / "result.json").write_text(json.dumps(result))
+        lines = (run.folder / "epochs.jsonl").read_text().splitlines()
+        epochs = [json.loads(line) for line in lines]
+        for epoch in epochs:
+            epoch["scores"]["test"]["accuracy"] = math.nan
+        text = "".join(json.dumps(epoch) + "\n" for epoch in epochs)
+        (run.folder / "epochs.jsonl").write_text(text)
+    page = Elements(render(copied))
+    assert "a run has no score on the OOD test nodes" in page.text
+    assert not any("nan" in (a.get("d") or "").lower() for _, a in page.found)
 
 
 def test_a_folder_that_cannot_be_written_is_said(comparison, tmp_path):

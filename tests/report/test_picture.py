@@ -71,6 +71,14 @@ def test_a_trace_of_some_nodes_is_drawn_on_the_graph_among_them(comparison, monk
     assert drawing["edges"] == inside / 2
 
 
+def test_a_graph_without_edges_is_drawn(comparison, monkeypatch):
+    data = load_data(comparison.asked)
+    monkeypatch.setattr(module, "facts", lambda _: finished(comparison)[0].runs[1].data)
+    data.edge_index = data.edge_index[:, :0]
+    drawing = picture(comparison, finished(comparison), data)
+    assert (drawing["nodes"], drawing["edges"], drawing["ends"]) == (700, 0, "")
+
+
 def test_methods_without_weights_leave_no_picture(comparison):
     assert "keep no trace" in picture(comparison, finished(comparison)[:1], None)
 

@@ -1,4 +1,5 @@
 import dataclasses
+import json
 
 import numpy as np
 import pytest
@@ -52,6 +53,15 @@ def test_what_is_no_record_is_said(tmp_path, make, sentence):
 def test_without_a_finished_run_there_is_nothing_to_report(comparison, tmp_path):
     with pytest.raises(InputError, match="no run of this comparison is finished"):
         finished(dataclasses.replace(comparison, root=tmp_path))
+
+
+def test_without_test_nodes_there_is_nothing_to_report(copied):
+    path = copied.members()[0].folder / "result.json"
+    result = json.loads(path.read_text())
+    del result["scores"]["test"]
+    path.write_text(json.dumps(result))
+    with pytest.raises(InputError, match="no labelled test nodes"):
+        finished(copied)
 
 
 def test_a_damaged_trace_is_said(tmp_path):

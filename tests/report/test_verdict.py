@@ -50,6 +50,7 @@ def test_what_is_better_comes_before_what_is_worse():
         (row("tar", 0.0, None), "scores the same as erm"),
         (row("tar", 0.02, None), "by +2.0 points on every seed"),
         (row("tar"), "share no finished seed"),
+        (row("tar", float("nan"), float("nan")), "a run has no score on the OOD test nodes"),
     ],
 )
 def test_what_cannot_be_tested_is_said(other, words):

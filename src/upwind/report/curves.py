@@ -1,5 +1,6 @@
 """Learning curves, and the weights' share by group: charts over the epochs."""
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, final
@@ -203,7 +204,8 @@ def _kept(part: str, metric: str) -> Callable[[Finished], tuple[list[int], list[
 
     def points(method: Finished) -> tuple[list[int], list[float]]:
         kept = [result["rules"][result["selected"]] for result in method.results]
-        pairs = [(k["epoch"], k["scores"][part][metric]) for k in kept if part in k["scores"]]
+        pairs = [(k["epoch"], k["scores"][part][metric]) for k in kept if k and part in k["scores"]]
+        pairs = [(epoch, value) for epoch, value in pairs if math.isfinite(value)]
         return [e for e, _ in pairs], [v for _, v in pairs]
 
     return points

@@ -67,7 +67,7 @@ def open_records(path: Path) -> Comparison:
 
 
 def finished(comparison: Comparison) -> list[Finished]:
-    """The methods that have a finished run; an error if none has."""
+    """The methods that have a finished run; an error if none has, or none was tested."""
     found = []
     for slot, method in enumerate(comparison.methods):
         runs = {seed: run for seed, run in _by_seed(comparison, method) if run.is_done}
@@ -77,6 +77,8 @@ def finished(comparison: Comparison) -> list[Finished]:
             found.append(Finished(method, slot, runs, epochs, results))
     if not found:
         raise InputError("no run of this comparison is finished; give its command again to go on")
+    if any("test" not in result["scores"] for method in found for result in method.results):
+        raise InputError("the split has no labelled test nodes, so there is nothing to report")
     return found
 
 

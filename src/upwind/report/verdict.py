@@ -1,5 +1,6 @@
 """What the numbers say, in words that they carry."""
 
+import math
 from collections.abc import Sequence
 
 from upwind.runs import Row
@@ -32,7 +33,7 @@ def percent(sample: Sample | None) -> str:
     >>> percent(describe([0.5, 0.6])), percent(None)
     ('55.0 ± 7.1', '–')
     """
-    if sample is None:
+    if sample is None or math.isnan(sample.mean):
         return "–"
     after = "" if sample.deviation is None else f" ± {100 * sample.deviation:.1f}"
     return f"{100 * sample.mean:.1f}{after}"
@@ -70,7 +71,7 @@ def verdict(table: Sequence[Row], baseline: str, test: str) -> list[str]:
     rest = []
     for row in others:
         d = row.difference
-        if d is None or d.p_value is None:
+        if d is None or d.p_value is None or math.isnan(d.mean):
             rest.append(_untested(row, baseline, test))
             continue
         group = open_ if d.p_value >= level else better if d.mean > 0 else worse
@@ -100,6 +101,8 @@ def _untested(row: Row, baseline: str, test: str) -> str:
     d = row.difference
     if d is None:
         return f"{row.method} and {baseline} share no finished seed: they cannot be compared."
+    if math.isnan(d.mean):
+        return f"{row.method} and {baseline} cannot be compared: a run has no score on {test}."
     if d.pairs > 1 and d.mean == 0:
         return f"{row.method} scores the same as {baseline} on {test} with every seed."
     if d.pairs > 1:
