@@ -280,8 +280,70 @@ def test_casting_a_model_around_it_to_half_keeps_its_precision():
     assert model["tar"].weights.dtype == torch.float32
 
 
-def test_it_can_be_copied():
-    tar = tar_for()
+@pytest.mark.parametrize("fill", ["mean", "harmonic"])
+def test_a_state_that_was_saved_goes_on_to_the_same_bits(fill):
+    tar = tar_for(fill=fill)
+    tar(some_losses(0))
+    resumed = tar_for(fill=fill)
+    resumed.load_state_dict(tar.state_dict())
+    assert torch.equal(tar(some_losses(1)), resumed(some_losses(1)))
+    assert torch.equal(tar.weights, resumed.weights)
+
+
+@pytest.mark.parametrize("options", [{}, {"fill": "harmonic"}, {"prior": torch.linspace(1, 4, N)}])
+@pytest.mark.parametrize("restart", [False, True])
+def test_overlapping_batches_keep_the_mass(options, restart):
+    random = torch.Generator().manual_seed(3)
+    tar = tar_for(**{"tau": 0.1, "restart": restart, **options})
+    for _ in range(30):
+        batch = torch.randperm(N, generator=random)[:25]
+        ids = batch[LABELED[batch]]
+        tar(torch.rand(len(ids), generator=random), nodes=ids, subgraph=batch)
+        assert float(tar.weights.double().sum()) == pytest.approx(1, abs=1e-6)
+        assert (tar.weights > 0).all()
+
+
+@pytest.mark.parametrize("fill", ["mean", "harmonic"])
+def test_a_batch_without_a_known_loss_adds_nothing(fill):
+    tar = tar_for(fill=fill)
+    losses = torch.zeros(0, requires_grad=True)
+    loss = tar(losses, nodes=torch.zeros(0, dtype=torch.long), subgraph=torch.tensor([1, 3]))
+    loss.backward()
+    assert float(loss.detach()) == 0
+    assert (tar.weights == tar.weights[0]).all()
+
+
+def test_half_precision_losses_are_weighted_in_float32():
+    losses = some_losses()
+    whole = tar_for(normalize="sum")(losses.half().float())
+    half = tar_for(normalize="sum")(losses.half())
+    assert half.dtype == torch.float32
+    assert torch.allclose(half, whole, rtol=1e-6)
+
+
+@pytest.mark.parametrize("tau", [0.0, 1e6])
+@pytest.mark.parametrize("size", [0.0, 1e-30, 1e30])
+@pytest.mark.parametrize("beta", [0.0, 0.1])
+def test_losses_of_any_size_leave_weights_positive(tau, size, beta):
+    tar = tar_for(tau=tau, beta=beta, steps=50)
+    for seed in range(3):
+        assert torch.isfinite(tar(size * some_losses(seed)))
+    assert (tar.weights > 0).all()
+    assert float(tar.weights.sum()) == pytest.approx(1, abs=1e-5)
+
+
+def test_a_step_that_is_compiled_whole_gives_the_same_loss():
+    step = torch.compile(lambda tar, losses: tar(losses), backend="eager")
+    assert torch.equal(step(tar_for(), some_losses()), tar_for()(some_losses()))
+
+
+def test_a_prediction_that_rules_classes_out_has_an_entropy():
+    assert entropy(torch.tensor([[0.0, 0.0, -torch.inf]])).tolist() == pytest.approx([np.log(2)])
+
+
+@pytest.mark.parametrize("fill", ["mean", "harmonic"])
+def test_it_can_be_copied(fill):
+    tar = tar_for(fill=fill)
     tar(some_losses())
     other = copy.deepcopy(tar)
     assert torch.equal(other(some_losses()), tar(some_losses()))
@@ -307,6 +369,8 @@ def test_a_bad_loss_raises_and_leaves_the_weights_as_they_are():
         ({"labeled": torch.zeros(N, dtype=torch.bool)}, "labeled has no true entry"),
         ({"labeled": torch.ones(N)}, "labeled must be bool"),
         ({"prior": torch.zeros(N)}, r"prior .* is 0\.0 at node 0"),
+        ({"labeled": [True]}, "labeled must be a tensor, not list"),
+        ({"num_nodes": 3}, r"labeled must be bool and of shape \[3\]"),
         ({"tau": -1.0}, "tau must be finite"),
         ({"steps": -1}, "steps must be a whole number"),
     ],
@@ -324,6 +388,13 @@ def test_bad_options_are_named_in_one_sentence(options, sentence):
         (torch.rand(2), {"nodes": torch.tensor([0])}, "nodes must name the node of each loss"),
         (torch.rand(1), {"nodes": torch.tensor([1])}, "node 1 has a loss, but is not marked"),
         (torch.rand(1), {"nodes": torch.tensor([500])}, "nodes must be ids from 0 to 79"),
+        (torch.rand(1), {"nodes": torch.tensor([True])}, "nodes must be node ids, not torch.bool"),
+        (torch.rand(1, 1), {"nodes": torch.tensor([[0]])}, "nodes must name the node of each loss"),
+        (torch.ones(40).long(), {}, "floating-point numbers, not torch.int64"),
+        ([0.5] * 40, {}, "floating-point numbers, not list"),
+        (torch.ones(40).double() * 1e300, {}, r"the loss of node 0 is 1e\+300"),
+        (torch.ones(40), {"subgraph": torch.tensor([2, 2])}, "node 2 is named twice"),
+        (torch.ones(40), {"subgraph": LABELED}, "for a mask, pass"),
     ],
 )
 def test_bad_losses_are_named_in_one_sentence(losses, options, sentence):
@@ -334,8 +405,19 @@ def test_bad_losses_are_named_in_one_sentence(losses, options, sentence):
 def test_a_missing_fill_is_asked_for():
     with pytest.raises(InputError, match="fill='entropy' needs logits in each call"):
         tar_for(fill="entropy")(some_losses())
-    with pytest.raises(InputError, match="a row for each of the 80 nodes, but has 3"):
+    with pytest.raises(InputError, match=r"a row for each of the 80 nodes, but their shape is \[3"):
         tar_for(fill="given")(some_losses(), fill_values=torch.zeros(3))
+    with pytest.raises(InputError, match=r"but their shape is \[80, 1\]"):
+        tar_for(fill="given")(some_losses(), fill_values=torch.zeros(N, 1))
+
+
+def test_a_filled_loss_that_is_not_finite_names_the_node_of_the_whole_graph():
+    logits = torch.zeros(2, 3)
+    logits[1] = torch.nan
+    tar = tar_for(fill="entropy")
+    with pytest.raises(InputError, match="logits give node 7 a loss that is not finite"):
+        tar(torch.ones(1), nodes=torch.tensor([4]), subgraph=torch.tensor([4, 7]), logits=logits)
+    assert (tar.weights == tar.weights[0]).all()
 
 
 @pytest.mark.slow
