@@ -38,7 +38,8 @@ class Method(nn.Module, ABC):
         needs: What the data must have; ``"environments"`` is two or more training environments.
         uses: What it looks at beside training nodes and the network's messages:
             ``"unlabelled inputs"``, ``"validation inputs"``.
-        published: Options that a publication chose, by ``"data set/shift"`` or ``"data set"``.
+        published: Options that a publication chose, by ``"data set/shift"`` or ``"data set"``, or
+            by ``"data set+other"`` for a sum with another method.
         recipe: Fields of the training configuration that the method's publication changes.
     """
 
@@ -127,14 +128,12 @@ def _texts(name: str, settings: Iterable[str]) -> dict[str, str]:
 def resolve(spec: str, source: str, shift: str | None) -> dict[str, dict[str, Any]]:
     """All options of a spec's methods: as set, else as published for this data, else default."""
     resolved = {}
-    for name, chosen in parse(spec).items():
+    parts = parse(spec)
+    for name, chosen in parts.items():
         kind = get(name)
-        published = kind.published.get(f"{source}/{shift}", kind.published.get(source, {}))
-        try:
-            options = kind.Options(**{**published, **chosen})
-        except InputError as error:  # an option that cannot be, from its __post_init__
-            raise InputError(f"{name}: {error}") from None
-        resolved[name] = dataclasses.asdict(options)
+        keys = [*(f"{source}+{other}" for other in parts), f"{source}/{shift}", source]
+        published = next((kind.published[key] for key in keys if key in kind.published), {})
+        resolved[name] = dataclasses.asdict(kind.Options(**{**published, **chosen}))
     return resolved
 
 

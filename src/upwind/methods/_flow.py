@@ -65,6 +65,8 @@ PUBLISHED: dict[str, Mapping[str, Any]] = {
     "cora_lt": _options(0.0001, 10, 0.1),
     "citeseer_lt": _options(0.01, 10, 1.0),
     "pubmed_lt": _options(0.01, 3, 1.0),
+    "citeseer_lt+graphens": _options(0.001, 30, 0.001),
+    "pubmed_lt+graphens": _options(0.01, 5, 0.0001),
 }
 
 
