@@ -53,7 +53,7 @@ def scores(key: tuple[str, str], group: Group) -> list[list[str]]:
                 spread(list(test[method].values())),
                 f"{paper[0]:.2f} ± {paper[1]:.2f}" if paper else "",
                 "" if found is None else f"{100 * found.mean:+.2f}",
-                "" if p_value is None else f"{p_value:.2f}",
+                "" if p_value is None else f"{p_value:.3f}",
                 spread(list(_test(group[method], "id_test").values())),
                 f"{sorted(seconds)[len(seconds) // 2]:.0f} s",
             ]
