@@ -170,6 +170,7 @@ def _heun(
             limited.donors += tried.donors
             observe()
         step *= min(5.0, max(0.2, 0.9 / max(error, 1e-12) ** 0.5))
+        step = max(step, end * SHORTEST)  # or it would shrink for ever
     return taken
 
 
