@@ -136,11 +136,12 @@ def cell(values: list[float]) -> str:
 
 
 def gap(ours: dict[int, float], baseline: dict[int, float]) -> str:
-    """Difference paired by seed, with the p-value of Student's t."""
+    """Difference paired by seed; from five pairs on with the p-value of Student's t."""
     found = difference(ours, baseline)
     if found is None:
         return ""
-    p = "" if found.p_value is None else f" (p {found.p_value:.2g})"
+    known = found.pairs >= 5 and found.p_value is not None
+    p = f" (p {found.p_value:.2g})" if known else ""
     return f"{100 * found.mean:+.2f}{p}"
 
 
