@@ -6,7 +6,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from upwind.methods._base import NoOptions
-from upwind.methods._classes import class_counts
+from upwind.methods._classes import class_counts, counts_of
 from upwind.methods._sum import Step, Summand
 from upwind.nets import Model
 
@@ -22,12 +22,12 @@ class BalancedSoftmax(Summand):
     name: ClassVar[str] = "balanced_softmax"
     Options: ClassVar[type] = NoOptions
 
-    log_counts: Tensor
+    counts: Tensor
 
     def on_start(self, model: Model, data: Data) -> None:  # noqa: ARG002
         """Count the classes."""
-        self.register_buffer("log_counts", class_counts(data).log(), persistent=False)
+        self.register_buffer("counts", class_counts(data), persistent=False)
 
     def margins(self, step: Step) -> Tensor:
         """The same for every row."""
-        return self.log_counts.expand(int(step.batch.mask.sum()), -1)
+        return counts_of(step, self.counts).log().expand(int(step.batch.mask.sum()), -1)
