@@ -31,7 +31,7 @@ def solve(transport: Transport, tolerance: float, max_iterations: int) -> Soluti
     projection = _Projection(transport, root, mass, digits=tolerance / 100)
     middle = projection.middle()
     best, cost = middle, transport.cost(*middle)
-    speed = np.sqrt(cost) if cost < np.inf else 1.0
+    speed = _speed(transport, *best)
     bound, penalty, iteration = 0.0, 1.0, 0
 
     r = (middle[0][:, 1:] + middle[0][:, :-1]) / 2
@@ -52,9 +52,9 @@ def solve(transport: Transport, tolerance: float, max_iterations: int) -> Soluti
             if value < cost:
                 cost, best = value, inside
             bound = max(bound, transport.lower_bound(penalty * potential))
-            if speed**2 > 1.5 * cost:  # the first guess of the speed was that of a detour
-                dual_r *= speed**2 / cost
-                speed = np.sqrt(cost)
+            if not 0.5 < (ratio := speed / (now := _speed(transport, *best))) < 1.5:
+                dual_r *= ratio**2
+                speed = now
             if iteration % (2 * CHECK) == 0 and not 0.5 < (ratio := primal / dual) < 2:
                 factor = min(max(ratio**0.5, 0.5), 2.0)
                 penalty *= factor
@@ -68,6 +68,18 @@ def _mass(transport: Transport) -> Array:
     p, component = transport.first, transport.component
     share = np.bincount(component, p) / np.bincount(component)
     return np.maximum((p + transport.last) / 2, 0.02 * share[component])
+
+
+def _speed(transport: Transport, path: Array, flux: Array) -> float:
+    """The speed at which most of the cost arises: that of what moves, not of what rests."""
+    donor = np.maximum((path[:, 1:] + path[:, :-1]) / 2, 1e-300)
+    moved = np.add.reduceat(
+        np.vstack([flux**2 / transport.weight[:, None], np.zeros((1, flux.shape[1]))]),
+        transport.rowptr[:-1],
+    )
+    moved[np.diff(transport.rowptr) == 0] = 0
+    cost = moved / donor
+    return float((cost.sum() / len(cost[0]) * (cost**2 / donor).sum() / cost.sum()) ** 0.25)
 
 
 class _Projection:
@@ -264,22 +276,23 @@ def _conjugate_gradients(
 ) -> None:
     """Solve (Laplacian + shift_k mass) x_k = right_k for every column k, in place.
 
-    It stops where the squared residual, over the diagonal, is below ``goal`` in each column.
+    It stops where the squared residual, over the strength, is below ``goal`` in each column.
     """
     n, steps = right.shape
     diagonal = np.empty((n, steps))
+    strength = np.zeros(n)
     for i in range(n):
-        strength = 0.0
         for e in range(rowptr[i], rowptr[i + 1]):
-            strength += conductance[e]
+            strength[i] += conductance[e]
+        if strength[i] <= 0:
+            strength[i] = 1.0
         for k in range(steps):
-            diagonal[i, k] = strength + shift[k] * mass[i]
-            if diagonal[i, k] <= 0:
-                diagonal[i, k] = 1.0
+            diagonal[i, k] = strength[i] + shift[k] * mass[i]
     residual = np.empty((n, steps))
     direction = np.zeros((n, steps))
     image = np.empty((n, steps))
     energy = np.zeros(steps)
+    rest = np.zeros(steps)
     curvature = np.empty(steps)
     before = np.empty(steps)
     _multiply(rowptr, col, conductance, mass, shift, x, image)
@@ -287,9 +300,10 @@ def _conjugate_gradients(
         for k in range(steps):
             residual[i, k] = right[i, k] - image[i, k]
             energy[k] += residual[i, k] ** 2 / diagonal[i, k]
+            rest[k] += residual[i, k] ** 2 / strength[i]
     before[:] = np.inf
     for _ in range(max_iterations):
-        if np.all(energy <= goal):
+        if np.all(rest <= goal):
             break
         for i in range(n):
             for k in range(steps):
@@ -303,15 +317,17 @@ def _conjugate_gradients(
                 curvature[k] += direction[i, k] * image[i, k]
         for k in range(steps):
             # A column that is done rests: in rounding alone, the constants have no curvature.
-            moves = energy[k] > goal and curvature[k] > 0
+            moves = rest[k] > goal and curvature[k] > 0
             curvature[k] = energy[k] / curvature[k] if moves else 0.0
         before[:] = np.maximum(energy, 1e-300)
         energy[:] = 0.0
+        rest[:] = 0.0
         for i in range(n):
             for k in range(steps):
                 x[i, k] += curvature[k] * direction[i, k]
                 residual[i, k] -= curvature[k] * image[i, k]
                 energy[k] += residual[i, k] ** 2 / diagonal[i, k]
+                rest[k] += residual[i, k] ** 2 / strength[i]
 
 
 @numba.njit(cache=True)
