@@ -71,15 +71,12 @@ def _mass(transport: Transport) -> Array:
 
 
 def _speed(transport: Transport, path: Array, flux: Array) -> float:
-    """The speed at which most of the cost arises: that of what moves, not of what rests."""
+    """The geometric mean of two speeds: that of all mass, and that of the mass that moves."""
     donor = np.maximum((path[:, 1:] + path[:, :-1]) / 2, 1e-300)
-    moved = np.add.reduceat(
-        np.vstack([flux**2 / transport.weight[:, None], np.zeros((1, flux.shape[1]))]),
-        transport.rowptr[:-1],
-    )
-    moved[np.diff(transport.rowptr) == 0] = 0
-    cost = moved / donor
-    return float((cost.sum() / len(cost[0]) * (cost**2 / donor).sum() / cost.sum()) ** 0.25)
+    row = np.repeat(np.arange(len(donor)), np.diff(transport.rowptr))
+    cost = np.zeros_like(donor)
+    np.add.at(cost, row, flux**2 / transport.weight[:, None] / donor[row])
+    return float(((cost**2 / donor).sum() / transport.steps) ** 0.25)
 
 
 class _Projection:
@@ -130,9 +127,7 @@ class _Projection:
         change = np.diff(path) * self.steps
         potential = self._solve(np.zeros(self.steps), change, np.zeros_like(change), 1e-8)
         none = np.zeros((len(self.root), self.steps))
-        return self.transport.exact(
-            path, _flux(*self.graph, self.root, self.mass, potential, none)
-        )
+        return self.transport.exact(path, _flux(*self.graph, self.root, self.mass, potential, none))
 
     def _solve(self, shift: Array, right: Array, guess: Array, tolerance: float) -> Array:
         right, guess = np.ascontiguousarray(right), np.ascontiguousarray(guess)

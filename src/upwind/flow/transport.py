@@ -202,9 +202,7 @@ def _uphill(rowptr: Ints, col: Ints, weight: Floats, phi: Floats) -> Array:
 
 
 @numba.njit(cache=True)
-def _sink(
-    rowptr: Ints, col: Ints, weight: Floats, component: Ints, phi: Floats, dt: float
-) -> None:
+def _sink(rowptr: Ints, col: Ints, weight: Floats, component: Ints, phi: Floats, dt: float) -> None:
     """Lower ``phi``, step by step, until the Hamilton-Jacobi inequality holds."""
     n, steps = phi.shape
     sunk = np.zeros(component.max() + 1 if n else 0)
