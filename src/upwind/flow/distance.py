@@ -21,7 +21,7 @@ class Distance:
     """The distance, the path that takes it, and how surely it is the shortest."""
 
     distance: float
-    """Of the path below: at most ``1 / sqrt(1 - gap)`` times the least there is on this time grid."""
+    """The length of the path below: at most ``1 / sqrt(1 - gap)`` times the least on this grid."""
     path: Tensor | None
     """The density at the ends of the steps, shape [steps + 1, N]; None where there is no path."""
     flux: Tensor | None
@@ -29,7 +29,7 @@ class Distance:
     iterations: int
     """How many iterations the solver took."""
     gap: float
-    """The duality gap ``(upper - lower) / upper`` of the squared distance, both bounds certified."""
+    """The certified duality gap ``(upper - lower) / upper`` of the squared distance."""
 
 
 def geometric_wasserstein(

@@ -24,8 +24,7 @@ RELAXATION = 1.7
 
 def solve(transport: Transport, tolerance: float, max_iterations: int) -> Solution:
     """Iterate until the two bounds are within ``tolerance``, or give what there is by then."""
-    steps, graph = transport.steps, (transport.rowptr, transport.col)
-    p, q = transport.first, transport.last
+    graph = transport.rowptr, transport.col
     root = np.sqrt(transport.weight)
     mass = _mass(transport)
     projection = _Projection(transport, root, mass, digits=tolerance / 100)
@@ -80,7 +79,7 @@ def _speed(transport: Transport, path: Array, flux: Array) -> float:
 
 
 class _Projection:
-    """The nearest path that satisfies the continuity equation, and the potential that leads to it."""
+    """The nearest path that satisfies continuity, and the potential that leads to it."""
 
     def __init__(self, transport: Transport, root: Array, mass: Array, digits: float) -> None:
         self.transport, self.root, self.mass, self.digits = transport, root, mass, digits
@@ -176,7 +175,7 @@ def _divergence(rowptr: Ints, col: Ints, root: Floats, n: Floats) -> Array:
 @numba.njit(cache=True)
 def _flux(
     rowptr: Ints, col: Ints, root: Floats, mass: Floats, potential: Floats, n: Floats
-) -> Array:
+) -> Floats:
     """The flux of the projection: n less the gradient of the potential."""
     out = np.empty_like(n)
     for i in range(len(rowptr) - 1):

@@ -89,7 +89,7 @@ def load_cvxpy() -> Any:
     return cvxpy
 
 
-def run(problem: "cvxpy.Problem") -> int:
+def run(problem: Any) -> int:
     """Solve to ten digits, or to seven where rounding allows no more; return the iterations."""
     asked = {f"tol_{name}": 1e-10 for name in ("gap_abs", "gap_rel", "feas")}
     enough = {f"reduced_{name}": 1e-7 for name in asked}

@@ -57,7 +57,8 @@ class Transport:
     @cached_property
     def forest(self) -> tuple[Ints, Ints]:
         """The spanning trees along which rounding is repaired."""
-        return forest(self.rowptr, self.col)
+        trees: tuple[Ints, Ints] = forest(self.rowptr, self.col)
+        return trees
 
     def exact(self, path: Array, flux: Array) -> tuple[Array, Array]:
         """Repair a path that is nearly right: net fluxes, and continuity to the last digit.
@@ -74,8 +75,8 @@ class Transport:
         return path, flux
 
     def cost(self, path: Array, flux: Array) -> float:
-        """The squared length ``sum dt m^2 / (w q_donor)``, q the mean over the step; inf if none."""
-        return _cost(self.rowptr, self.weight, path, flux) / self.steps
+        """The squared length ``sum dt m^2 / (w q_donor)``, q a step's mean; inf if it is none."""
+        return float(_cost(self.rowptr, self.weight, path, flux)) / self.steps
 
     def lower_bound(self, potential: Array) -> float:
         """A lower bound on the squared distance, from any potential of shape [N, K].
@@ -192,7 +193,7 @@ def _cost(rowptr: Ints, weight: Floats, path: Floats, flux: Floats) -> float:
 
 
 @numba.njit(cache=True)
-def _uphill(rowptr: Ints, col: Ints, weight: Floats, phi: Floats) -> Array:
+def _uphill(rowptr: Ints, col: Ints, weight: Floats, phi: Floats) -> Floats:
     total = np.zeros_like(phi)
     for i in range(len(rowptr) - 1):
         for e in range(rowptr[i], rowptr[i + 1]):

@@ -6,13 +6,13 @@ from math import log
 from pathlib import Path
 
 import numpy as np
+import torch
 from torch_geometric.data import Data
 
 from upwind.errors import InputError
-from upwind.flow import Graph
 from upwind.theory import theorems
 from upwind.theory.cases import Case, cases
-from upwind.theory.guard import PAPER, Guard, guard
+from upwind.theory.guard import PAPER, Guard, graph_of, guard
 
 TAUS = (0.1, 0.05, 0.025, 0.0125, 0.00625)
 BETAS = (0.5, 1.0, 2.0)
@@ -37,14 +37,15 @@ class Findings:
         """For JSON; each reach with its sentence."""
         rows = asdict(self)
         for row, found in zip(rows["guard"], self.guard, strict=True):
-            row["sentence"] = str(found.whole_training)
+            row["sentence"] = str(found.one_flow)
         return rows
 
 
 def check_theory(seed: int, data: Path | None, say: Say) -> Findings:
     """Check on graphs from a seed, and on WebKB and CBAS where their files are."""
     small = cases(seed)
-    euler, order = [], {}
+    euler: list[theorems.EulerStep] = []
+    order: dict[str, float] = {}
     for case in small[:4]:
         say(f"Euler's step, {case.name}")
         errors = theorems.euler_errors(case, 0.3, TAUS)
@@ -54,7 +55,8 @@ def check_theory(seed: int, data: Path | None, say: Say) -> Findings:
     for case in small:
         say(f"theorem 1, {case.name}")
         first += [theorems.theorem_1(case, 0.3, tau) for tau in (0.01, 0.1, 1.0)]
-    decays, second = [], []
+    decays: list[theorems.Decay] = []
+    second: list[theorems.Theorem2] = []
     for case in small:
         for beta in BETAS:
             say(f"theorem 2, {case.name}, beta {beta}")
@@ -90,8 +92,6 @@ def _load(name: str, shift: str, folder: Path | None) -> Data:
 
 
 def _webkb(data: Data, seed: int) -> Case:
-    import torch
-
-    graph = Graph.from_edge_index(data.edge_index, int(data.num_nodes))
+    graph = graph_of(data)
     losses = torch.from_numpy(np.random.default_rng(seed).uniform(0, 2, graph.num_nodes))
     return Case("WebKB", graph, losses)

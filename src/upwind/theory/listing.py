@@ -61,8 +61,8 @@ def _say(found: Findings) -> None:
             row.case,
             f"{row.tau:g}",
             f"{row.radius:.4f}",
-            f"{row.proximal:.8f}",
-            f"{row.ball:.8f}",
+            f"{row.proximal:.6f}",
+            f"{row.ball:.6f}",
             f"{row.apart:.0e}",
             f"{row.penalized:.4f}",
         ]
@@ -105,7 +105,7 @@ def _say(found: Findings) -> None:
         for row in found.theorem_2
     ]
     terminal.say_table(
-        "\nTheorem 2: the ratio against 1 - exp(-C t); with T_in for t it fails beyond so many steps",
+        "\nTheorem 2: the ratio against 1 - exp(-C t); with T_in for t it fails from `steps` on",
         ["graph", "beta", "t", "ratio", "1 - exp(-C t)", "holds", "steps"],
         rows,
     )

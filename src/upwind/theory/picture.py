@@ -76,8 +76,17 @@ def draw_flow(out: Path) -> None:
     for q, shape, color, label in marks:
         place = _flat(q.numpy()[None])
         # A hollow star: the last proximal step lies almost under it.
-        look = {"ms": 18, "mfc": "none", "mec": color} if shape == "*" else {"ms": 7, "mec": "w"}
-        axes.plot(*place, shape, color=color, mew=1.5, label=label, ls="none", **look)
+        hollow = shape == "*"
+        axes.plot(
+            *place,
+            shape,
+            ms=18 if hollow else 7,
+            mfc="none" if hollow else color,
+            mec=color if hollow else "w",
+            mew=1.5,
+            label=label,
+            ls="none",
+        )
     axes.legend(loc="upper left", frameon=False, fontsize=10, bbox_to_anchor=(-0.02, 1.0))
     save_figure(figure, out)
 
@@ -114,7 +123,7 @@ def draw_findings(found: Findings, out: Path) -> None:
     ends = np.array([min(r.low for r in found.decay), max(r.high for r in found.decay)])
     rate.plot(ends, ends, "k--", lw=1)
     rate.set(xscale="log", yscale="log", ylabel="fitted C")
-    rate.set_xlabel("2 beta x spectral gap (donor's mass: smaller to larger end)")
+    rate.set_xlabel("2 beta x spectral gap")
     rate.legend(frameon=False)
     save_figure(figure, out)
 
@@ -135,13 +144,19 @@ def save_figure(figure: "Figure", out: Path) -> None:
 
 
 def _flow(start: Tensor, times: Points) -> Points:
-    options = {"start": start, "beta": BETA, "steps": 1, "integrator": "heun", "rtol": 1e-3}
-    return np.array(
-        [
-            gradient_flow(GRAPH, LOSSES, tau=float(t), **options).weights.numpy()  # type: ignore[arg-type]
-            for t in times
-        ]
-    )
+    def at(time: float) -> Tensor:
+        return gradient_flow(
+            GRAPH,
+            LOSSES,
+            start=start,
+            beta=BETA,
+            steps=1,
+            tau=time,
+            integrator="heun",
+            rtol=1e-3,
+        ).weights
+
+    return np.array([at(float(t)).numpy() for t in times])
 
 
 def _ball(centre: Tensor, radius: float, rays: int = 72) -> Points:
@@ -174,4 +189,5 @@ def _contours(axes: "Axes") -> None:
     inside = a + b < 1
     q = np.stack([a[inside], b[inside], 1 - a[inside] - b[inside]], axis=1)
     energy = q @ LOSSES.numpy() - BETA * (q * np.log(np.maximum(q, 1e-12))).sum(axis=1)
-    axes.tricontour(*_flat(q), energy, levels=14, colors="0.8", linewidths=0.7)
+    x, y = _flat(q)
+    axes.tricontour(x, y, energy, levels=14, colors="0.8", linewidths=0.7)

@@ -73,14 +73,15 @@ def _solve(
     energy = loss @ q
     if beta:
         energy = energy + beta * cp.sum(cp.entr(q))
-    if radius is None:
+    if tau is not None:
         # Times tau: for a small one the penalty would dwarf the energy's digits.
         goal, constraints = 2 * tau * energy - program.cost, program.constraints
     else:
-        goal, constraints = energy, [*program.constraints, program.cost <= radius**2]
+        goal = energy
+        constraints = [*program.constraints, program.cost <= (radius or 0.0) ** 2]
     run(cp.Problem(cp.Maximize(goal), constraints))
     reached = density(q)
-    square = max(float(program.cost.value), 0.0)
+    square = max(float(np.asarray(program.cost.value)), 0.0)
     entropy = -float(np.where(reached > 0, reached * np.log(np.maximum(reached, 1e-300)), 0).sum())
     found = float(loss @ reached) + beta * entropy
     return Maximum(

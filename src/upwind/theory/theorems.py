@@ -88,9 +88,9 @@ def fitted_order(errors: list[EulerStep]) -> float:
 
 def theorem_1(case: Case, beta: float, tau: float, steps: int = 4) -> Theorem1:
     """Solve both sides."""
-    options = {"beta": beta, "steps": steps}
-    left = proximal_step(case.graph, case.losses, case.start, tau=tau, **options)
-    right = worst_case(case.graph, case.losses, case.start, radius=left.distance, **options)
+    given = case.graph, case.losses, case.start
+    left = proximal_step(*given, tau=tau, beta=beta, steps=steps)
+    right = worst_case(*given, radius=left.distance, beta=beta, steps=steps)
     return Theorem1(
         case.name,
         tau,
@@ -104,9 +104,16 @@ def theorem_1(case: Case, beta: float, tau: float, steps: int = 4) -> Theorem1:
 
 def flow_on(case: Case, q: Tensor, beta: float, time: float) -> Tensor:
     """Where the flow takes ``q`` in a time, accurate to three digits or so."""
-    options = {"beta": beta, "integrator": "heun", "rtol": 1e-2}
-    flow = gradient_flow(case.graph, case.losses, start=q, steps=1, tau=time, **options)
-    return flow.weights
+    return gradient_flow(
+        case.graph,
+        case.losses,
+        start=q,
+        steps=1,
+        tau=time,
+        beta=beta,
+        integrator="heun",
+        rtol=1e-4,
+    ).weights
 
 
 def decay(case: Case, beta: float, digits: float = 1e-4) -> Decay:
