@@ -3,13 +3,14 @@ from types import SimpleNamespace
 import pytest
 import torch
 
+from tests.flow.graphs import dense
 from upwind import Reach
 from upwind.data import load
 from upwind.theory import draw_flow
 from upwind.theory.cases import cases
 from upwind.theory.check import steps_that_break
 from upwind.theory.guard import PAPER, Setting, guard
-from upwind.theory.theorems import decay, theorem_1, theorem_2
+from upwind.theory.theorems import decay, flow_on, theorem_1, theorem_2
 
 PATH, RING = cases(seed=0, sizes=(6,))
 
@@ -84,3 +85,22 @@ def test_nothing_labelled_moves_nothing_far():
 def test_the_figure_of_the_flow_is_drawn(tmp_path):
     draw_flow(tmp_path / "new" / "flow.png")
     assert (tmp_path / "new" / "flow.png").stat().st_size > 20_000
+
+
+def test_the_constant_that_the_documentation_proves_is_a_lower_bound():
+    for case in (PATH, RING):
+        for beta in (0.5, 2.0):
+            n = len(case.losses)
+            weight = torch.from_numpy(dense(case.graph))
+            gap = torch.linalg.eigvalsh(weight.sum(1).diag() - weight)[1]
+            mu = torch.exp(-(case.losses.max() - case.losses.min()) / beta) / n
+            assert 0 < float(beta * mu * gap / (2 * n**0.5)) <= decay(case, beta).least
+
+
+def test_the_least_ratio_of_density_and_limit_never_falls():
+    beta, q = 0.5, PATH.start
+    least = [(q / PATH.limit(beta)).min()]
+    for _ in range(10):
+        q = flow_on(PATH, q, beta, 0.3)
+        least.append((q / PATH.limit(beta)).min())
+    assert (torch.stack(least).diff() >= -1e-9).all()

@@ -83,9 +83,7 @@ def load_cvxpy() -> Any:
     try:
         import cvxpy
     except ImportError:
-        raise InputError(
-            "solver 'cvxpy' needs cvxpy and Clarabel: pip install 'upwind[theory]'."
-        ) from None
+        raise InputError("this needs cvxpy and Clarabel: pip install 'upwind[theory]'.") from None
     return cvxpy
 
 
