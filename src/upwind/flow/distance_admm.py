@@ -66,6 +66,7 @@ def _mass(transport: Transport) -> Array:
     """The unit of each node: its own mass, or that of a thin layer where there is hardly any."""
     p, component = transport.first, transport.component
     share = np.bincount(component, p) / np.bincount(component)
+    share[share == 0] = p.mean()  # nothing moves there; any unit will do
     return np.maximum((p + transport.last) / 2, 0.02 * share[component])
 
 

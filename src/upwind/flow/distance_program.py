@@ -26,9 +26,10 @@ def solve(transport: Transport) -> Solution:
         [*program.constraints, program.path[:, -1] == transport.last],
     )
     iterations = run(problem)
-    path = np.array(program.path.value)
+    # Where a donor has nothing but the solver's digits, what it gives must not cost infinity.
+    path = np.maximum(np.array(program.path.value), 1e-12 * transport.first.mean())
     path[:, 0], path[:, -1] = transport.first, transport.last
-    path, flux = transport.exact(np.maximum(path, 0), np.array(program.flux.value))
+    path, flux = transport.exact(path, np.array(program.flux.value))
     # cvxpy's multiplier is that of the constraint times dt, with the sign of (left - right).
     potential = np.array(program.continuity.dual_value) * transport.steps
     bound = max(transport.lower_bound(potential), transport.lower_bound(-potential))

@@ -69,6 +69,7 @@ class Transport:
         flux = flux.copy()
         total = np.zeros((self.component.max() + 1, path.shape[1]))
         np.add.at(total, self.component, path)
+        flux[(total[:, 0] == 0)[self.component[self.col]]] = 0  # nothing is there to move
         path = path * (total[:, :1] / np.where(total == 0, 1, total))[self.component]
         _correct(self.rowptr, self.col, *self.forest, np.diff(path) * self.steps, flux)
         _net(self.rowptr, self.col, flux)
