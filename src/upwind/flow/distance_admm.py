@@ -54,8 +54,8 @@ def solve(transport: Transport, tolerance: float, max_iterations: int) -> Soluti
             if not 0.5 < (ratio := speed / (now := _speed(transport, *best))) < 1.5:
                 dual_r *= ratio**2
                 speed = now
-            if iteration % (2 * CHECK) == 0 and not 0.5 < (ratio := primal / dual) < 2:
-                factor = min(max(ratio**0.5, 0.5), 2.0)
+            if iteration % (2 * CHECK) == 0 and not dual / 2 < primal < 2 * dual:
+                factor = min(max((primal / max(dual, 1e-300)) ** 0.5, 0.5), 2.0)
                 penalty *= factor
                 dual_r /= factor
                 dual_n /= factor

@@ -8,6 +8,7 @@ from torch_geometric.data import Data
 
 from upwind.errors import InputWarning
 from upwind.flow import Graph, Reach, gradient_flow, reach
+from upwind.methods.tar import TAR
 
 STEPS_AN_EPOCH = 10
 """Training steps of an epoch in the public benchmark."""
@@ -26,10 +27,9 @@ class Setting:
 
 
 PAPER = [
-    Setting("webkb", "concept", 1e-3, 10, 0.01, 100),
-    Setting("webkb", "covariate", 1e-3, 10, 1.0, 100),
-    Setting("cbas", "concept", 1e-2, 10, 0.1, 200),
-    Setting("cbas", "covariate", 1e-3, 30, 0.1, 200),
+    Setting(data, shift, epochs=epochs, **TAR.published[f"{data}/{shift}"])
+    for data, epochs in (("webkb", 100), ("cbas", 200))
+    for shift in ("concept", "covariate")
 ]
 
 
