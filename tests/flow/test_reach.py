@@ -67,3 +67,9 @@ def test_weights_that_jumped_between_components_are_refused():
     graph = undirected([(0, 1), (2, 3)], 4)
     with pytest.raises(InputError, match="component"):
         reach(graph, torch.ones(4), torch.tensor([1.0, 2.0, 0.5, 0.5]))
+
+
+def test_rounding_of_a_long_training_is_no_jump():
+    graph = undirected([(0, 1), (2, 3)], 4)
+    found = reach(graph, torch.ones(4), torch.tensor([0.9, 1.1, 1.0001, 1.0001]))
+    assert found.mass == pytest.approx(0.025, rel=1e-2)

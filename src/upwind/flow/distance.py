@@ -12,8 +12,8 @@ from upwind.flow.graph import Graph
 from upwind.flow.transport import Array, Transport
 
 Solver = Literal["admm", "cvxpy"]
-SAME_MASS = 1e-6
-"""Masses that differ by less than this part of the whole are equal but for rounding."""
+SAME_MASS = 1e-5
+"""Masses that differ by less than this part of the whole are equal but for float32's rounding."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ def geometric_wasserstein(
         raise InputError(
             f"p and q must have the same mass, but p sums to {total:.9g} and q to {last.sum():.9g}."
         )
-    balanced = balance(graph, first, last)
+    balanced = balance(graph, first, last, SAME_MASS)
     if balanced is None:
         return Distance(float("inf"), None, None, 0, 0.0)
     transport = Transport(graph.to("cpu"), first, balanced, steps)
@@ -125,11 +125,11 @@ def checked_mass(graph: Graph, density: Tensor, name: str) -> Array:
     return mass
 
 
-def balance(graph: Graph, p: Array, q: Array) -> Array | None:
-    """Scale ``q`` to the mass of ``p`` on each component; None if that is more than rounding."""
+def balance(graph: Graph, p: Array, q: Array, tolerance: float) -> Array | None:
+    """Scale ``q`` to the mass of ``p`` on each component; None where they differ by more."""
     component = graph.component.cpu().numpy()
     have, want = np.bincount(component, q), np.bincount(component, p)
-    if np.any(np.abs(have - want) > SAME_MASS * p.sum()):
+    if np.any(np.abs(have - want) > tolerance * p.sum()):
         return None
     exact = (have == want) | (have == 0)
     factor = np.where(exact, 1.0, want / np.where(exact, 1.0, have))

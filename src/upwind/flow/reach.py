@@ -13,6 +13,9 @@ from upwind.flow.graph import Graph
 from upwind.flow.transport import forest
 
 CHECK = 25
+"""How often, in iterations, the two bounds are computed."""
+DRIFT = 1e-3
+"""What a component's mass may have lost to rounding in a training of many thousand steps."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +71,7 @@ def reach(
     if not p.sum() > 0 or not q.sum() > 0:
         raise InputError("start and weights must have a positive sum.")
     p, q = p / p.sum(), q / q.sum()
-    balanced = balance(graph, p, q)
+    balanced = balance(graph, p, q, DRIFT)
     if balanced is None:
         raise InputError(
             "start and weights differ in the mass of a connected component; "
