@@ -12,11 +12,15 @@ from upwind.errors import InputError, InputWarning
 if TYPE_CHECKING:
     from upwind.data import concept_shift, covariate_shift, load, long_tail
     from upwind.flow import (
+        Distance,
         Flow,
         Graph,
+        Reach,
+        geometric_wasserstein,
         gibbs,
         gradient_flow,
         harmonic_extension,
+        reach,
         reconnect,
     )
     from upwind.plugin import TAR
@@ -24,32 +28,40 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOME = {
+    "Distance": "upwind.flow",
     "Flow": "upwind.flow",
     "Graph": "upwind.flow",
+    "Reach": "upwind.flow",
     "TAR": "upwind.plugin",
     "concept_shift": "upwind.data",
     "covariate_shift": "upwind.data",
+    "geometric_wasserstein": "upwind.flow",
     "gibbs": "upwind.flow",
     "gradient_flow": "upwind.flow",
     "harmonic_extension": "upwind.flow",
     "load": "upwind.data",
     "long_tail": "upwind.data",
+    "reach": "upwind.flow",
     "reconnect": "upwind.flow",
 }
 
 __all__ = [
     "TAR",
+    "Distance",
     "Flow",
     "Graph",
     "InputError",
     "InputWarning",
+    "Reach",
     "concept_shift",
     "covariate_shift",
+    "geometric_wasserstein",
     "gibbs",
     "gradient_flow",
     "harmonic_extension",
     "load",
     "long_tail",
+    "reach",
     "reconnect",
 ]
 

@@ -283,6 +283,24 @@ def show(run: RunFolder, json: Json = False) -> None:
 
 
 @app.command()
+def theory(
+    seed: Annotated[int, typer.Option(help="Seed of the graphs and losses.")] = 0,
+    data: Annotated[
+        Path | None, typer.Option(help="A folder of raw files in PyG's layout, or UPWIND_DATA.")
+    ] = None,
+    figure: Annotated[Path | None, typer.Option(help="Where to draw what was measured.")] = None,
+    figure_flow: Annotated[
+        Path | None, typer.Option(help="Where to draw the flow among its balls.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Check the paper's theorems with numbers, and say how far the flow reaches."""
+    from upwind.theory import show_theory
+
+    show_theory(seed=seed, data=data, figure=figure, figure_flow=figure_flow, as_json=json)
+
+
+@app.command()
 def doctor(runs: Root = Path("runs"), json: Json = False) -> None:
     """Check that this machine has what is needed."""
     from upwind import _terminal as terminal
