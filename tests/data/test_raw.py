@@ -136,7 +136,8 @@ def test_a_folder_that_is_not_there_is_named(tmp_path):
         RawFiles(tmp_path / "none", tmp_path).path("A/a/raw/a.txt")
 
 
-def test_the_message_about_a_host_that_is_gone_says_so_and_what_to_do(tmp_path):
+def test_the_message_about_a_host_that_is_gone_says_so_and_what_to_do(tmp_path, monkeypatch):
+    monkeypatch.delenv("UPWIND_DATA", raising=False)
     offline = Source("http://127.0.0.1:9/DE.npz", None, source("Twitch/DE/raw/DE.npz").offline)
     with pytest.raises(InputError) as caught:
         RawFiles(None, tmp_path, lambda _: offline).path("Twitch/DE/raw/DE.npz")

@@ -115,3 +115,13 @@ def test_the_picture_is_saved_as_its_name_says(suffix, tmp_path):
     path = draw(data, shift_strength(data), tmp_path / f"cbas{suffix}")
     start = {".png": b"\x89PNG", ".svg": b"<?xml", ".pdf": b"%PDF"}[suffix]
     assert path.read_bytes().startswith(start)
+
+
+def test_names_of_classes_may_be_long_and_hold_any_sign(tmp_path):
+    data = load("cbas", shift="concept")
+    data.label_names = ["_hidden", "$\\frac{", "costs $5 and $6", "very " * 40 + "long"]
+    data.name = "mine_$1"
+    path = draw(data, shift_strength(data), tmp_path / "names.svg")
+    drawn = path.read_text()
+    assert "_hidden" in drawn
+    assert "very very very very ver…" in drawn

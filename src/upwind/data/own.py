@@ -24,6 +24,12 @@ from upwind.data.table_files import SUFFIXES
 from upwind.data.tables import Columns, read_tables
 from upwind.errors import InputError
 
+METRICS = ("accuracy", "balanced_accuracy", "macro_f1", "roc_auc")
+"""What a file may ask to be scored by; the last takes two classes."""
+
+WRITTEN_SHIFTS = ("covariate", "concept", "none", "long_tail")
+"""What a file that `save` wrote says of its split."""
+
 
 def read_own(
     path: Path,
@@ -41,8 +47,9 @@ def read_own(
     column = domain if isinstance(domain, str) else "domain" if domain is None else None
     fields, found = _read(path, edges, column, columns)
     shift_in_file, metric = (str(fields.pop(key, "")) for key in ("shift", "metric"))
+    shift_in_file = shift_in_file if shift_in_file in WRITTEN_SHIFTS else "given"
     data, in_labels = assemble(fields, label_names)
-    found = [*found, *in_labels, *check_graph(data)]
+    found = [*found, *in_labels, *check_graph(data), *_check_metric(data, metric)]
     if domain is None and getattr(data, "domain", None) is not None:
         domain = "domain"
 
@@ -50,8 +57,10 @@ def read_own(
     if shift is None and (has_split or not training):
         if training:
             found += [*_leave_unlabelled_out(data), *check_split(data)]
+        if any(defect.severity == "error" for defect in found):
+            settle(found, str(path))
+        split = _own_split(data, domain, shift_in_file)
         settle(found, str(path))
-        split = _own_split(data, domain, shift_in_file or "given")
     else:
         if getattr(data, "y", None) is None:
             found.append(Defect("no_labels", "error", "there are no labels", "give y, or a label"))
@@ -72,12 +81,21 @@ def read_own(
     return split
 
 
+def _check_metric(data: Data, metric: str) -> list[Defect]:
+    if metric in ("", *METRICS[:-1]) or (metric == METRICS[-1] and len(data.label_names) == 2):
+        return []
+    what = f"the metric is {metric!r}, with {len(data.label_names)} classes"
+    advice = f"give {', '.join(METRICS[:-1])}, or with two classes {METRICS[-1]}"
+    return [Defect("metric", "error", what, advice)]
+
+
 def _read(
     path: Path, edges: Path | None, domain: str | None, columns: Columns
 ) -> tuple[dict[str, Any], list[Defect]]:
     if path.is_dir():
         path, edges = (_only(path, stem) for stem in ("nodes", "edges"))
-    if path.name.endswith(SUFFIXES):
+    name = path.name.lower()
+    if name.endswith(SUFFIXES):
         if edges is None:
             raise InputError(f"{path} is a node table; name the edge table too (edges, --edges).")
         if not edges.exists():
@@ -85,13 +103,13 @@ def _read(
         return read_tables(path, edges, domain, columns)
     if edges is not None:
         raise InputError(f"{path} is no table, so it needs no edge table; leave {edges} out.")
-    if path.suffix == ".graphml":
+    if name.endswith(".graphml"):
         return read_graphml(path, domain, columns)
     if columns:
         raise InputError(f"{path} has no columns; leave out {', '.join(columns)}.")
-    if path.suffix == ".npz":
+    if name.endswith(".npz"):
         return read_npz(path), []
-    if path.suffix in (".pt", ".pth"):
+    if name.endswith((".pt", ".pth")):
         return read_saved(path), []
     kinds = ", ".join([".npz", ".pt", ".graphml", *SUFFIXES])
     raise InputError(f"{path} is no graph file that upwind knows; it reads {kinds}.")
@@ -137,8 +155,8 @@ def _own_split(data: Data, domain: str | ArrayLike | None, shift: str) -> Data:
     elif getattr(data, "domain_id", None) is not None:
         ids = np.asarray(data.domain_id)
         names = getattr(data, "domain_names", None)
-        known = [str(i) for i in range(int(ids.max(initial=-1)) + 1)] if names is None else names
-        domains = Domains(ids, [str(name) for name in known])
+        known = names or [str(i) for i in range(int(ids.max(initial=-1)) + 1)]
+        domains = Domains(ids, list(known))
     train = mask_of(data, "train").numpy()
     if getattr(data, "env_id", None) is not None:
         env_id = data.env_id.numpy()

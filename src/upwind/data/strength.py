@@ -108,6 +108,8 @@ def principal_axes(x: sp.csr_array) -> Vector:
     n, features = x.shape
     mean = np.asarray(x.mean(axis=0)).ravel()
     k = min(COMPONENTS, n - 1, features - 1)
+    if not (x.max(axis=0) - x.min(axis=0)).count_nonzero():  # all rows of x are the same
+        return np.zeros((n, 1))
     if k < 1:
         return np.asarray(x.toarray() - mean, dtype=np.float64)
     centred = spl.LinearOperator(
@@ -122,7 +124,7 @@ def principal_axes(x: sp.csr_array) -> Vector:
     scores = left[:, order] * size[order]
     # An axis as short as what rounding leaves of nothing is no axis.
     scores = scores[:, size[order] > 1e-9 * np.sqrt(x.power(2).sum())]
-    if scores.shape[1] == 0:  # all rows of x are the same
+    if scores.shape[1] == 0:
         return np.zeros((n, 1))
     skewed_right = np.where((scores**3).sum(axis=0) < 0, -1.0, 1.0)
     return np.asarray(scores * skewed_right)

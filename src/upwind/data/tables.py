@@ -128,6 +128,8 @@ def from_tables(
     )
     fields["edge_index"] = ends if known.all() else ends[:, known]
     if "weight" in names:
+        if width(edges, names["weight"]) > 1:
+            raise InputError(f"column {names['weight']!r} holds lists; give one weight an edge.")
         fields["edge_weight"] = numbers(edges, names["weight"])[known]
     if "label" in names:
         fields["y"] = np.array(
@@ -172,7 +174,7 @@ def _look_up(ids: pa.Array, ends: pa.Array) -> Ids:
         with contextlib.suppress(pa.ArrowInvalid):  # numbers past 2^63, or none at all
             if pa.types.is_integer(ids.type) and pa.types.is_integer(ends.type):
                 ids, ends = ids.cast(pa.int64()), ends.cast(pa.int64())
-    if ids.type != ends.type:
+    if ids.type != ends.type or pa.types.is_nested(ids.type):
         ids, ends = texts(ids), texts(ends)
     rows = pc.index_in(ends, value_set=ids, skip_nulls=True)
     return np.asarray(pc.fill_null(rows, -1).to_numpy(zero_copy_only=False), dtype=np.int64)
@@ -220,7 +222,7 @@ def _features(
         np.arange(len(words)),
         "columns that are not numbers, and so no features",
         "encode them as numbers if they should be",
-        lambda place: words[place],
+        lambda place: words[place] + _first_word(table, words[place]),
     )
     total = sum(widths.values())
     if total == 0:
@@ -232,3 +234,14 @@ def _features(
             x[:, place : place + size] = numbers(table, name).reshape(-1, size)
             place += size
     return x
+
+
+def _first_word(table: pa.Table, name: str) -> str:
+    """Where a column that begins with numbers stops being one."""
+    values = column(table, name)
+    if not pa.types.is_string(values.type):
+        return ""
+    number = r"^\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*$"
+    words = pc.invert(pc.or_(pc.match_substring_regex(values, number), pc.equal(values, "")))
+    row = pc.index(words, True).as_py()
+    return f", with {values[row].as_py()!r:.30} in row {row + 1}" if row > 0 else ""
