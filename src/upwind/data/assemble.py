@@ -156,7 +156,7 @@ def _named_labels(data: Data, values: NDArray[Any], names: list[str] | None) -> 
     text = np.where(missing, "", values).astype(str)
     if names is None:
         distinct = np.unique(text[~missing]).tolist()
-        names = sorted(distinct, key=_as_number)
+        names = sorted(distinct, key=by_number)
     code = {name: i for i, name in enumerate(names)}
     y = np.array([code.get(label, -1) for label in text], dtype=np.int64)
     data.y, data.label_names = torch.from_numpy(y), names
@@ -173,7 +173,7 @@ def _named_labels(data: Data, values: NDArray[Any], names: list[str] | None) -> 
     return found
 
 
-def _as_number(label: str) -> tuple[float, str]:
+def by_number(label: str) -> tuple[float, str]:
     """Sorts 2 before 10, and numbers before words."""
     try:
         return float(label), label

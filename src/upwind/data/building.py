@@ -1,0 +1,207 @@
+"""Building a stored graph from streams: features and edges pass through memory, and do not stay."""
+
+import shutil
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from upwind.data.defects import SHOWN, Defect, settle
+from upwind.data.split import Ids
+from upwind.data.stored import create, is_stored, write_header
+from upwind.errors import InputError
+
+BUCKETS = 64
+"""Edges are sorted a range of targets at a time: a 64th of them is in memory at once."""
+
+Floats = NDArray[np.float32]
+Edges = tuple[Ids, Ids, Floats | None]
+"""Sources, targets and weights of some edges; an end that is no node is -1."""
+
+
+@dataclass
+class Tally:
+    """How often something is wrong, and where first, over all pieces of a stream."""
+
+    code: str
+    what: str
+    advice: str
+    severity: Any = "error"
+    count: int = 0
+    first: list[str] = field(default_factory=list)
+
+    def note(self, places: NDArray[np.bool_], before: int, thing: str) -> None:
+        """Count the places of a piece that comes after so many things."""
+        found = np.flatnonzero(places)
+        self.count += len(found)
+        room = max(SHOWN - len(self.first), 0)
+        self.first += [f"{thing} {before + int(place):,}" for place in found[:room]]
+
+    def defects(self) -> list[Defect]:
+        """One, if anything was counted."""
+        if not self.count:
+            return []
+        what = (self.code, self.severity, self.what, self.advice)
+        return [Defect(*what, self.count, tuple(self.first))]
+
+
+@contextmanager
+def new_folder(out: Path) -> Iterator[Path]:
+    """A folder beside `out` that takes its place when all went well, and else goes away."""
+    if out.exists():
+        kind = "holds a graph already" if is_stored(out) else "exists already"
+        raise InputError(f"{out} {kind}; name a new folder, or remove it first.")
+    part = out.with_name(f".{out.name}.part")
+    try:
+        shutil.rmtree(part, ignore_errors=True)
+        part.mkdir(parents=True)
+        yield part
+        part.rename(out)
+    except OSError as error:
+        raise InputError(
+            f"{out} could not be written ({error.strerror or error}); free some space there."
+        ) from error
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+
+
+def build(
+    folder: Path,
+    name: str,
+    num_nodes: int,
+    features: Iterable[Floats],
+    num_features: int,
+    edges: Iterable[Edges],
+    *,
+    both_ways: bool,
+    arrays: Mapping[str, NDArray[Any]],
+    facts: Mapping[str, Any],
+    defects: list[Defect],
+) -> dict[str, Any]:
+    """Write the arrays and the header of a graph, and return the header.
+
+    Args:
+        folder: An empty folder.
+        name: What messages call the source.
+        num_nodes: How many nodes.
+        features: Rows of x, in order, some at a time.
+        num_features: How many columns they have.
+        edges: Edges, some at a time.
+        both_ways: Store every edge in both directions.
+        arrays: Other arrays, with a value a node.
+        facts: What else the header says.
+        defects: What the caller found wrong.
+    """
+    if num_nodes == 0 or num_features == 0:
+        missing = "nodes" if num_nodes == 0 else "features"
+        raise InputError(f"{name}: the graph has no {missing}; give one that has.")
+    found = [*_write_features(folder, num_nodes, num_features, features)]
+    found += _write_edges(folder, num_nodes, edges, both_ways)
+    settle([*defects, *found], name)
+    for key, values in arrays.items():
+        np.save(folder / f"{key}.npy", values)
+    edge_index = np.load(folder / "edge_index.npy", mmap_mode="r")
+    sizes = {"nodes": num_nodes, "edges": edge_index.shape[1], "features": num_features}
+    return write_header(folder, {**sizes, **facts})
+
+
+def _write_features(
+    folder: Path, num_nodes: int, num_features: int, pieces: Iterable[Floats]
+) -> list[Defect]:
+    broken = Tally("nan_features", "nodes with a NaN or infinite feature", "fill such values in")
+    x = create(folder, "x", (num_nodes, num_features), np.float32)
+    row = 0
+    for piece in pieces:
+        if row + len(piece) > num_nodes:
+            raise InputError(f"there are more rows of features than the {num_nodes} nodes.")
+        broken.note(~np.isfinite(piece.sum(axis=1, dtype=np.float64)), row, "row")
+        x[row : row + len(piece)] = piece
+        row += len(piece)
+    if row != num_nodes:
+        raise InputError(f"there are {row} rows of features and {num_nodes} nodes.")
+    return broken.defects()
+
+
+def _write_edges(
+    folder: Path, num_nodes: int, pieces: Iterable[Edges], both_ways: bool
+) -> list[Defect]:
+    """Divide the edges among files by their target, then sort file by file."""
+    outside = Tally("outside", "edges that point outside the nodes", "correct or drop them")
+    negative = Tally("weights", "edge weights negative, NaN or infinite", "give others")
+    loops = Tally("self_loops", "self-loops", "the flow ignores them", "warning")
+    index = np.dtype(np.int32 if num_nodes < 2**31 else np.int64)
+    width = -(-num_nodes // BUCKETS)
+    scratch = folder / "scratch"
+    scratch.mkdir()
+    seen, kept, weighted = 0, 0, False
+    for source, target, weight in pieces:
+        inside = (source >= 0) & (source < num_nodes) & (target >= 0) & (target < num_nodes)
+        outside.note(~inside, seen, "edge")
+        loops.note((source == target) & inside, seen, "edge")
+        weighted = weight is not None
+        if weight is not None:
+            negative.note(~(np.isfinite(weight) & (weight >= 0)), seen, "edge")
+        seen += len(source)
+        source, target = source[inside].astype(index), target[inside].astype(index)
+        weight = None if weight is None else weight[inside]
+        if both_ways:
+            back = source != target  # a loop is its own reverse
+            source, target = (
+                np.concatenate([source, target[back]]),
+                np.concatenate([target, source[back]]),
+            )
+            weight = None if weight is None else np.concatenate([weight, weight[back]])
+        kept += len(source)
+        _append(scratch, source, target, weight, width)
+
+    edge_index = create(folder, "edge_index", (2, kept), index)
+    weights = create(folder, "edge_weight", (kept,), np.float32) if weighted else None
+    degree = np.zeros(num_nodes, np.int64)
+    linked = np.zeros(num_nodes, bool)
+    first, repeated = 0, 0
+    for bucket in range(BUCKETS):
+        files = [scratch / f"{bucket}.{part}" for part in ("source", "target", "weight")]
+        if not files[0].exists():
+            continue
+        source, target = (np.fromfile(file, index) for file in files[:2])
+        order = np.lexsort((source, target))
+        source, target = source[order], target[order]
+        last = first + len(order)
+        edge_index[:, first:last] = source, target
+        if weights is not None:
+            weights[first:last] = np.fromfile(files[2], np.float32)[order]
+        degree[bucket * width : (bucket + 1) * width] = np.bincount(
+            target - bucket * width, minlength=len(degree[bucket * width : (bucket + 1) * width])
+        )
+        across = source != target
+        linked[source[across]] = True
+        linked[target[across]] = True
+        repeated += int(((source[1:] == source[:-1]) & (target[1:] == target[:-1])).sum())
+        first = last
+        for file in files:
+            file.unlink(missing_ok=True)
+    scratch.rmdir()
+    np.save(folder / "rowptr.npy", np.concatenate([[0], degree.cumsum()]))
+    again = Tally("duplicates", "edges that repeat another", "k act as one of weight k", "warning")
+    again.count = repeated
+    alone = Tally("isolated", "isolated nodes", "nothing flows to or from them", "warning")
+    alone.note(~linked, 0, "row")
+    tallies = (outside, negative, loops, again, alone)
+    return [defect for tally in tallies for defect in tally.defects()]
+
+
+def _append(scratch: Path, source: Ids, target: Ids, weight: Floats | None, width: int) -> None:
+    bucket = target // width
+    order = np.argsort(bucket, kind="stable")
+    ends = np.searchsorted(bucket[order], np.arange(BUCKETS + 1))
+    parts: dict[str, NDArray[Any]] = {"source": source[order], "target": target[order]}
+    if weight is not None:
+        parts["weight"] = weight[order].astype(np.float32)
+    for number in np.flatnonzero(np.diff(ends)):
+        for name, values in parts.items():
+            with (scratch / f"{number}.{name}").open("ab") as file:
+                values[ends[number] : ends[number + 1]].tofile(file)
