@@ -18,7 +18,6 @@ def import_graph(
     *,
     edges: str | Path | None = None,
     domain: str | None = None,
-    scheme: str | None = None,
     undirected: bool = False,
     **columns: Unpack[Columns],
 ) -> dict[str, Any]:
@@ -30,9 +29,9 @@ def import_graph(
         out: A new folder, which `load` then takes as it takes a file.
         edges: The Parquet edge table, if `source` is a node table.
         domain: The column to shift by; by default ``domain``, where there is one.
-        scheme: Which of OGB's splits, where there are several.
         undirected: Store every edge both ways; some of OGB's files have one direction only.
-        **columns: What the columns are called, as in `load`.
+        **columns: What the columns are called, as in `load`; ``split`` also says which of OGB's
+            splits, where there are several.
 
     >>> import tempfile
     >>> import pyarrow as pa, pyarrow.parquet as pq
@@ -50,11 +49,9 @@ def import_graph(
         raise InputError(f"there is no file {source}; check the path.")
     with new_folder(out) as folder:
         if source.is_dir() and is_ogb(source):
-            if edges or domain or columns:
+            if edges or domain or set(columns) - {"split"}:
                 raise InputError(f"{source} is in OGB's form, which has no columns to name.")
-            return import_ogb(folder, source, scheme=scheme, both_ways=undirected)
-        if scheme is not None:
-            raise InputError(f"{source} is not in OGB's form; leave out the split scheme.")
+            return import_ogb(folder, source, scheme=columns.get("split"), both_ways=undirected)
         tables = [source, Path(edges or "")]
         if source.is_dir():
             tables = [only_file(source, stem) for stem in ("nodes", "edges")]

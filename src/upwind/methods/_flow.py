@@ -12,7 +12,7 @@ from torch_geometric.data import Data
 
 from upwind import plugin
 from upwind._options import option
-from upwind.errors import InputWarning
+from upwind.errors import InputError, InputWarning
 from upwind.methods._base import Method
 from upwind.methods._losses import row_losses
 from upwind.nets import Model
@@ -69,6 +69,11 @@ class FlowMethod(Method):
 
     def on_start(self, model: Model, data: Data) -> None:  # noqa: ARG002
         """Make the flow on the data's graph."""
+        if self.options.fill == "entropy" and hasattr(data, "stored"):
+            raise InputError(
+                "fill=entropy needs the model's answer at every node, and this graph is mapped "
+                "from disk because it may not fit; use fill=mean or fill=harmonic."
+            )
         options = dataclasses.asdict(self.options)
         options.pop("neighbours", None)
         with warnings.catch_warnings():
