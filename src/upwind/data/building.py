@@ -168,19 +168,24 @@ def _write_edges(
         if not files[0].exists():
             continue
         source, target = (np.fromfile(file, index) for file in files[:2])
-        order = np.lexsort((source, target))
-        source, target = source[order], target[order]
-        last = first + len(order)
-        edge_index[:, first:last] = source, target
-        if weights is not None:
+        keys = (target - bucket * width).astype(np.int64) * num_nodes + source
+        last = first + len(keys)
+        if weights is None:
+            keys.sort()
+        else:
+            order = np.argsort(keys)
             weights[first:last] = np.fromfile(files[2], np.float32)[order]
+            keys = keys[order]
+        target, source = np.divmod(keys, num_nodes)
+        target += bucket * width
+        edge_index[:, first:last] = source, target
         degree[bucket * width : (bucket + 1) * width] = np.bincount(
             target - bucket * width, minlength=len(degree[bucket * width : (bucket + 1) * width])
         )
         across = source != target
         linked[source[across]] = True
         linked[target[across]] = True
-        repeated += int(((source[1:] == source[:-1]) & (target[1:] == target[:-1])).sum())
+        repeated += int((keys[1:] == keys[:-1]).sum())
         first = last
         for file in files:
             file.unlink(missing_ok=True)
@@ -195,7 +200,7 @@ def _write_edges(
 
 
 def _append(scratch: Path, source: Ids, target: Ids, weight: Floats | None, width: int) -> None:
-    bucket = target // width
+    bucket = (target // width).astype(np.uint8)  # few values: sorted in linear time
     order = np.argsort(bucket, kind="stable")
     ends = np.searchsorted(bucket[order], np.arange(BUCKETS + 1))
     parts: dict[str, NDArray[Any]] = {"source": source[order], "target": target[order]}

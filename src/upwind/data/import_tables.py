@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -67,11 +68,12 @@ def import_tables(
     codes = {key: Codes() for key in coded}
     ids: list[pa.Array] = []
     widths: dict[str, int] = {}
-    for piece in _pieces(nodes, [*dict.fromkeys([*taken, *wanted])]):
+    for piece in _pieces(nodes, [*taken]):
         ids.append(column(piece, names["id"]))
         for key, code in codes.items():
             code.add(column(piece, coded[key]))
-        widths = widths or {name: width(piece, name) for name in wanted}
+    for piece in islice(_pieces(nodes, wanted), 1):
+        widths = {name: width(piece, name) for name in wanted}
     if not ids:
         raise InputError(f"{nodes}: the graph has no nodes; give one that has.")
     left_out = [name for name, size in widths.items() if size == 0]
