@@ -125,3 +125,15 @@ def test_names_of_classes_may_be_long_and_hold_any_sign(tmp_path):
     drawn = path.read_text()
     assert "_hidden" in drawn
     assert "very very very very ver…" in drawn
+
+
+def test_of_many_nodes_so_many_by_chance_say_the_same(data, monkeypatch):
+    data.x[data.test_mask] += 1.0
+    whole = groups_of(data)
+    monkeypatch.setattr("upwind.data.strength.MOST", 200)
+    some = groups_of(data)
+    for name, group in whole.items():
+        assert some[name].nodes == group.nodes
+        assert some[name].labels == group.labels
+        assert len(some[name].along) == min(group.nodes, 200)
+        assert some[name].feature_shift == pytest.approx(group.feature_shift, abs=0.2)
