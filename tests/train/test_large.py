@@ -68,8 +68,21 @@ def test_scores_are_of_the_same_draws_every_time(folder):
 
 def test_what_needs_all_nodes_at_once_is_refused(folder):
     mapped = load(folder / "big")
-    with pytest.raises(InputError, match="fill=entropy needs the model's answer at every node"):
-        Session(resolve({**SMALL, "method": "tar:fill=entropy"}, mapped), mapped)
+    with pytest.raises(InputError, match="needs the model's answer at every node"):
+        Session(resolve({**SMALL, "method": "tar:fill=entropy:update=epoch"}, mapped), mapped)
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"method": "tar:fill=entropy"},  # flows on the batch, whose logits are at hand
+        {"method": "tar", "sampler": "saint", "steps_per_epoch": 2, "coverage": 2},
+        {"method": "tar_n", "sampler": "full"},
+    ],
+)
+def test_while_it_fits_everything_else_trains_on_it_too(asked, folder, tmp_path):
+    run = execute({"source": str(folder / "big"), **SMALL, **asked}, root=tmp_path)
+    assert run.result["scores"]["test"]["accuracy"] >= 0
 
 
 def test_its_identity_is_that_of_its_files(folder, tmp_path):

@@ -69,10 +69,11 @@ class FlowMethod(Method):
 
     def on_start(self, model: Model, data: Data) -> None:  # noqa: ARG002
         """Make the flow on the data's graph."""
-        if self.options.fill == "entropy" and hasattr(data, "stored"):
+        after_epoch = self.options.fill == "entropy" and self.options.update == "epoch"
+        if after_epoch and hasattr(data, "stored"):
             raise InputError(
-                "fill=entropy needs the model's answer at every node, and this graph is mapped "
-                "from disk because it may not fit; use fill=mean or fill=harmonic."
+                "fill=entropy with update=epoch needs the model's answer at every node, and this "
+                "graph is mapped from disk because that may not fit; use another fill."
             )
         options = dataclasses.asdict(self.options)
         options.pop("neighbours", None)
