@@ -216,6 +216,13 @@ def damage(folder, name, array):
         (lambda d: (d / "x.npy").write_bytes(b""), "x.npy is missing or cut short"),
         (lambda d: np.save(d / "y.npy", np.zeros(N, np.int8)), "y.npy is missing or cut short"),
         (lambda d: damage(d, "y", np.zeros(5, np.int64)), "y.npy has 5 rows, not 3000"),
+        (
+            lambda d: damage(d, "y", np.full(N, 99)),
+            "y.npy has values from 99 to 99, and graph.json",
+        ),
+        (lambda d: damage(d, "domain_id", np.full(N, -2)), "domain_id.npy has values from -2"),
+        (lambda d: damage(d, "train_mask", np.zeros(N)), "train_mask.npy is float64 of 1 dim"),
+        (lambda d: damage(d, "x", np.zeros(N, np.float32)), "x.npy is float32 of 1 dimensions"),
         (lambda d: damage(d, "rowptr", np.zeros(N + 1, np.int64)), "edges that point outside"),
         (lambda d: damage(d, "edge_index", np.full((2, 20_000), N, np.int32)), "point outside"),
         (lambda d: damage(d, "edge_index", np.zeros((2, 5), np.int32)), "no edge_index of shape"),

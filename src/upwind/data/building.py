@@ -129,45 +129,78 @@ def _write_features(
 def _write_edges(
     folder: Path, num_nodes: int, pieces: Iterable[Edges], both_ways: bool
 ) -> list[Defect]:
-    """Divide the edges among files by their target, then sort file by file."""
-    outside = Tally("outside", "edges that point outside the nodes", "correct or drop them")
-    negative = Tally("weights", "edge weights negative, NaN or infinite", "give others")
-    loops = Tally("self_loops", "self-loops", "the flow ignores them", "warning")
-    index = np.dtype(np.int32 if num_nodes < 2**31 else np.int64)
-    width = -(-num_nodes // BUCKETS)
     scratch = folder / "scratch"
     scratch.mkdir()
+    index = np.dtype(np.int32 if num_nodes < 2**31 else np.int64)
+    kept, weighted, found = _divide(scratch, num_nodes, pieces, both_ways, index)
+    found += _sort(folder, scratch, num_nodes, kept, weighted, index)
+    scratch.rmdir()
+    return found
+
+
+def _divide(
+    scratch: Path, num_nodes: int, pieces: Iterable[Edges], both_ways: bool, index: np.dtype[Any]
+) -> tuple[int, bool, list[Defect]]:
+    """Append every edge to the file of its target's bucket; how many, and whether weighted."""
+    outside = Tally("outside", "edges that point outside the nodes", "correct or drop them")
+    wrong = Tally("weights", "edge weights negative, NaN or infinite", "give others")
+    loops = Tally("self_loops", "self-loops", "the flow ignores them", "warning")
     seen, kept, weighted = 0, 0, False
     for source, target, weight in pieces:
         inside = (source >= 0) & (source < num_nodes) & (target >= 0) & (target < num_nodes)
         outside.note(~inside, seen, "edge")
         loops.note((source == target) & inside, seen, "edge")
-        weighted = weight is not None
         if weight is not None:
-            negative.note(~(np.isfinite(weight) & (weight >= 0)), seen, "edge")
+            weighted = True
+            wrong.note(~(np.isfinite(weight) & (weight >= 0)), seen, "edge")
         seen += len(source)
-        source, target = source[inside].astype(index), target[inside].astype(index)
-        weight = None if weight is None else weight[inside]
+        parts: dict[str, NDArray[Any]] = {
+            "source": source[inside].astype(index),
+            "target": target[inside].astype(index),
+        }
+        if weight is not None:
+            parts["weight"] = weight[inside].astype(np.float32)
         if both_ways:
-            back = source != target  # a loop is its own reverse
-            source, target = (
-                np.concatenate([source, target[back]]),
-                np.concatenate([target, source[back]]),
-            )
-            weight = None if weight is None else np.concatenate([weight, weight[back]])
-        kept += len(source)
-        _append(scratch, source, target, weight, width)
+            across = parts["source"] != parts["target"]  # a loop is its own reverse
+            back = {name: values[across] for name, values in parts.items()}
+            back["source"], back["target"] = back["target"], back["source"]
+            parts = {name: np.concatenate([parts[name], back[name]]) for name in parts}
+        kept += len(parts["target"])
+        _append(scratch, parts, _width(num_nodes))
+    return kept, weighted, [*outside.defects(), *wrong.defects(), *loops.defects()]
 
+
+def _width(num_nodes: int) -> int:
+    """How many targets a bucket has."""
+    return -(-num_nodes // BUCKETS)
+
+
+def _append(scratch: Path, parts: Mapping[str, NDArray[Any]], width: int) -> None:
+    bucket = (parts["target"] // width).astype(np.uint8)  # few values: sorted in linear time
+    order = np.argsort(bucket, kind="stable")
+    ends = np.searchsorted(bucket[order], np.arange(BUCKETS + 1))
+    for name, values in parts.items():
+        in_order = values[order]
+        for number in np.flatnonzero(np.diff(ends)):
+            with (scratch / f"{number}.{name}").open("ab") as file:
+                in_order[ends[number] : ends[number + 1]].tofile(file)
+
+
+def _sort(
+    folder: Path, scratch: Path, num_nodes: int, kept: int, weighted: bool, index: np.dtype[Any]
+) -> list[Defect]:
+    """Write the edges bucket by bucket, each sorted by target and source, and where rows begin."""
     edge_index = create(folder, "edge_index", (2, kept), index)
     weights = create(folder, "edge_weight", (kept,), np.float32) if weighted else None
-    degree = np.zeros(num_nodes, np.int64)
+    rowptr = np.zeros(num_nodes + 1, np.int64)
     linked = np.zeros(num_nodes, bool)
-    first, repeated = 0, 0
+    width, first, repeated = _width(num_nodes), 0, 0
     for bucket in range(BUCKETS):
         files = [scratch / f"{bucket}.{part}" for part in ("source", "target", "weight")]
         if not files[0].exists():
             continue
         source, target = (np.fromfile(file, index) for file in files[:2])
+        # One number for both ends: the target's place in the bucket, then the source.
         keys = (target - bucket * width).astype(np.int64) * num_nodes + source
         last = first + len(keys)
         if weights is None:
@@ -177,11 +210,10 @@ def _write_edges(
             weights[first:last] = np.fromfile(files[2], np.float32)[order]
             keys = keys[order]
         target, source = np.divmod(keys, num_nodes)
+        degree = np.bincount(target)
+        rowptr[bucket * width + 1 : bucket * width + 1 + len(degree)] = degree
         target += bucket * width
         edge_index[:, first:last] = source, target
-        degree[bucket * width : (bucket + 1) * width] = np.bincount(
-            target - bucket * width, minlength=len(degree[bucket * width : (bucket + 1) * width])
-        )
         across = source != target
         linked[source[across]] = True
         linked[target[across]] = True
@@ -189,24 +221,11 @@ def _write_edges(
         first = last
         for file in files:
             file.unlink(missing_ok=True)
-    scratch.rmdir()
-    np.save(folder / "rowptr.npy", np.concatenate([[0], degree.cumsum()]))
-    again = Tally("duplicates", "edges that repeat another", "k act as one of weight k", "warning")
-    again.count = repeated
+    np.save(folder / "rowptr.npy", rowptr.cumsum())
+    found = []
+    if repeated:
+        what, advice = f"{repeated:,} edges that repeat another", "k act as one of weight k"
+        found.append(Defect("duplicates", "warning", what, advice, repeated))
     alone = Tally("isolated", "isolated nodes", "nothing flows to or from them", "warning")
     alone.note(~linked, 0, "row")
-    tallies = (outside, negative, loops, again, alone)
-    return [defect for tally in tallies for defect in tally.defects()]
-
-
-def _append(scratch: Path, source: Ids, target: Ids, weight: Floats | None, width: int) -> None:
-    bucket = (target // width).astype(np.uint8)  # few values: sorted in linear time
-    order = np.argsort(bucket, kind="stable")
-    ends = np.searchsorted(bucket[order], np.arange(BUCKETS + 1))
-    parts: dict[str, NDArray[Any]] = {"source": source[order], "target": target[order]}
-    if weight is not None:
-        parts["weight"] = weight[order].astype(np.float32)
-    for number in np.flatnonzero(np.diff(ends)):
-        for name, values in parts.items():
-            with (scratch / f"{number}.{name}").open("ab") as file:
-                values[ends[number] : ends[number + 1]].tofile(file)
+    return [*found, *alone.defects()]

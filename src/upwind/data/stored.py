@@ -23,6 +23,7 @@ import torch
 from numpy.typing import NDArray
 from torch_geometric.data import Data
 
+from upwind.data.assemble import MASKS
 from upwind.errors import InputError
 
 HEADER = "graph.json"
@@ -71,7 +72,9 @@ def open_stored(folder: Path) -> Data:
         length = {"edge_index": 2, "rowptr": nodes + 1, "edge_weight": edges}.get(name, nodes)
         if array.shape[0] != length:
             raise InputError(f"{folder}/{name}.npy has {array.shape[0]} rows, not {length}.")
+    _check_types(folder, arrays)
     _check_edges(folder, arrays, nodes, edges)
+    _check_labels(folder, arrays, header)
     data = Data(num_nodes=nodes)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="The given NumPy array is not writable")
@@ -115,6 +118,33 @@ def _mapped(folder: Path, name: str, said: Mapping[str, Any]) -> NDArray[Any]:
     except (OSError, ValueError, KeyError, TypeError, EOFError) as error:
         raise InputError(f"{path} is missing or cut short ({error}); import it again.") from error
     return np.asarray(array)  # the same mapping, without np.memmap's bookkeeping
+
+
+def _check_types(folder: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
+    known = {"x": ("float32", 2), "edge_weight": ("float32", 1)}
+    known |= {"y": ("int64", 1), "domain_id": ("int64", 1), "rowptr": ("int64", 1)}
+    known |= dict.fromkeys(MASKS, ("bool", 1))
+    for name, array in arrays.items():
+        wanted = known.get(name, (str(array.dtype), array.ndim))
+        if (str(array.dtype), array.ndim) != wanted:
+            raise InputError(
+                f"{folder}/{name}.npy is {array.dtype} of {array.ndim} dimensions, not {wanted[0]} "
+                f"of {wanted[1]}; import it again."
+            )
+    if "x" not in arrays:
+        raise InputError(f"{folder} has no x.npy; import it again.")
+
+
+def _check_labels(
+    folder: Path, arrays: Mapping[str, NDArray[Any]], header: Mapping[str, Any]
+) -> None:
+    for name, names in (("y", "label_names"), ("domain_id", "domain_names")):
+        values, most = arrays.get(name), len(header[names])
+        if values is not None and not -1 <= values.min() <= values.max() < most:
+            raise InputError(
+                f"{folder}/{name}.npy has values from {values.min()} to {values.max()}, and "
+                f"{HEADER} has {most} {names}; import it again."
+            )
 
 
 def _check_edges(folder: Path, arrays: Mapping[str, NDArray[Any]], nodes: int, edges: int) -> None:
