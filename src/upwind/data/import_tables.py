@@ -28,7 +28,7 @@ class Codes:
     """Words numbered as they come; in the end by name, numbers before words."""
 
     known: dict[str, int] = field(default_factory=dict)
-    pieces: list[Ids] = field(default_factory=list)
+    pieces: list[NDArray[np.int32]] = field(default_factory=list)
 
     def add(self, values: pa.Array) -> None:
         """Number the words of a piece; a missing one is -1."""
@@ -36,7 +36,7 @@ class Codes:
         words = found.dictionary.to_pylist()
         number = np.array([self.known.setdefault(word, len(self.known)) for word in words], int)
         place = found.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
-        self.pieces.append(np.where(place < 0, -1, np.append(number, -1)[place]))
+        self.pieces.append(np.append(number, -1)[place].astype(np.int32))
 
     def sorted(self) -> tuple[Ids, list[str]]:
         """The number of each row's word, and the words."""
@@ -81,7 +81,9 @@ def import_tables(
         raise InputError(f"feature column {left_out[0]!r} does not hold numbers; leave it out.")
     widths = {name: size for name, size in widths.items() if size}
     node_ids = filled(pa.chunked_array(ids).combine_chunks())
-    found: list[Defect] = check_ids(node_ids)
+    ids.clear()
+    counted = _counted(node_ids)
+    found: list[Defect] = [] if counted else check_ids(node_ids)
     if left_out:
         what, advice = "columns that are not numbers, and so no features", "encode them as numbers"
         first = tuple(left_out[:3])
@@ -102,7 +104,6 @@ def import_tables(
             rows = Tally(wrong[0].code, wrong[0].what, wrong[0].advice)
             rows.note(strange[part], 0, "row")
             found += rows.defects()
-    counted = _counted(node_ids)
     if not counted:
         pa_parquet.write_table(pa.table({"id": node_ids}), folder / "ids.parquet")
     return build(
