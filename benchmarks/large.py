@@ -118,13 +118,12 @@ def _measured(module: str, *words: str) -> dict[str, Any]:
 
 def _flow(graph: str) -> None:
     """Nanoseconds of one thread per edge and step of the flow, the best of three."""
-    import numba
     import torch
 
     from upwind.data import load
     from upwind.flow import Graph, gradient_flow
 
-    numba.set_num_threads(1)  # its own time can be told apart from what others on the machine do
+    torch.set_num_threads(1)  # its own time can be told apart from what others on the machine do
     data = load(graph, training=False)
     flow_graph = Graph.from_edge_index(data.edge_index, data.num_nodes)
     losses = torch.rand(data.num_nodes, generator=torch.Generator().manual_seed(0))
