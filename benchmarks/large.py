@@ -68,8 +68,9 @@ def make(folder: Path, nodes: int, edges: int) -> None:
     rng = np.random.default_rng(0)
     means = rng.standard_normal((CLASSES, FEATURES), dtype=np.float32)
     parts = np.zeros(nodes, np.int8)
-    chosen = rng.permutation(nodes)[: sum(SPLIT.values())]
-    sizes = np.minimum(np.cumsum([0, *SPLIT.values()]), len(chosen) * 9 // 10)
+    wanted = np.cumsum([0, *SPLIT.values()])
+    chosen = rng.permutation(nodes)[: wanted[-1]]
+    sizes = wanted * len(chosen) // wanted[-1]
     for number, (first, last) in enumerate(pairwise(sizes), start=1):
         parts[chosen[first:last]] = number
     words = np.array(["", *SPLIT])

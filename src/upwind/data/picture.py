@@ -78,7 +78,7 @@ def draw(data: Data, strength: Strength, path: Path) -> Path:
         fontsize=10,
     )
     names = [name for name, _, _ in bars]
-    columns = max(2, min(8, 110 // (8 + max(map(len, names)))))
+    columns = max(2, min(8, 140 // (8 + max(map(len, names)))))
     figure.legend(left.containers, names, loc="outside lower left", ncols=columns, frameon=False)
     figure.savefig(path)
     return path
