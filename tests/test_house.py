@@ -26,6 +26,7 @@ ROOMS = [
     "runs",
     "theory",
     "report",
+    "paper",
     "cli",
 ]
 

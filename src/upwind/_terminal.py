@@ -5,7 +5,7 @@ import json
 import math
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from threading import Event, Thread
 from typing import Any
@@ -69,6 +69,11 @@ def progress_of(folders: Sequence[Path], epochs: int, what: str) -> Iterator[Non
         finally:
             stop.set()
             thread.join()
+
+
+def busy(what: str) -> AbstractContextManager[Any]:
+    """A sign of life on standard error; silent where nobody watches."""
+    return Console(stderr=True).status(what)
 
 
 class _Tail:

@@ -108,6 +108,50 @@ def datasets(
     )
 
 
+@app.command("import")
+def import_(
+    source: Annotated[
+        Path, typer.Argument(help="A Parquet node table, a folder with both, or OGB's raw files.")
+    ],
+    out: Annotated[Path, typer.Argument(help="A new folder, to use as you would use a file.")],
+    edges: Annotated[Path | None, typer.Option(help="Edge table, for a node table.")] = None,
+    id: Annotated[str | None, typer.Option(help="Column of node ids.")] = None,
+    label: Annotated[str | None, typer.Option(help="Column of labels.")] = None,
+    split: Annotated[
+        str | None, typer.Option(help="Column of parts of the split; of OGB's splits, which.")
+    ] = None,
+    domain: Annotated[str | None, typer.Option(help="Column to shift by.")] = None,
+    features: Annotated[str | None, typer.Option(help="Columns of features: a,b,c.")] = None,
+    start: Annotated[str | None, typer.Option(help="Column where edges start.")] = None,
+    end: Annotated[str | None, typer.Option(help="Column where edges end.")] = None,
+    weight: Annotated[str | None, typer.Option(help="Column of edge weights.")] = None,
+    undirected: Annotated[
+        bool, typer.Option("--undirected", help="Store every edge both ways.")
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Import a graph that is larger than memory into a folder of arrays."""
+    from upwind import _terminal as terminal
+    from upwind.data import import_graph
+
+    columns: dict[str, Any] = {"id": id, "label": label, "split": split, "start": start}
+    columns |= {"end": end, "weight": weight, "features": features and features.split(",")}
+    with terminal.busy(f"importing {source}"):
+        header = import_graph(
+            source,
+            out,
+            edges=edges,
+            domain=domain,
+            undirected=undirected,
+            **{name: column for name, column in columns.items() if column},
+        )
+    if json:
+        terminal.say_json({"graph": out, **header})
+    else:
+        sizes = [f"{header[what]:,} {what}" for what in ("nodes", "edges", "features")]
+        print(f"{', '.join(sizes)}, {len(header['label_names'])} classes in {out}")
+
+
 @app.command()
 @with_settings()
 def train(

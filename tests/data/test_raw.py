@@ -5,11 +5,12 @@ import pickle
 import shutil
 import warnings
 
+import numpy as np
 import pytest
 import torch
 from torch_geometric.datasets import CitationFull, Coauthor, Planetoid, Twitch, WebKB
 
-from upwind.data import CATALOG
+from upwind.data import CATALOG, load
 from upwind.data.planetoid import planetoid
 from upwind.data.raw import RawFiles
 from upwind.data.sources import Source, source
@@ -136,7 +137,8 @@ def test_a_folder_that_is_not_there_is_named(tmp_path):
         RawFiles(tmp_path / "none", tmp_path).path("A/a/raw/a.txt")
 
 
-def test_the_message_about_a_host_that_is_gone_says_so_and_what_to_do(tmp_path):
+def test_the_message_about_a_host_that_is_gone_says_so_and_what_to_do(tmp_path, monkeypatch):
+    monkeypatch.delenv("UPWIND_DATA", raising=False)
     offline = Source("http://127.0.0.1:9/DE.npz", None, source("Twitch/DE/raw/DE.npz").offline)
     with pytest.raises(InputError) as caught:
         RawFiles(None, tmp_path, lambda _: offline).path("Twitch/DE/raw/DE.npz")
@@ -185,6 +187,30 @@ def test_a_damaged_raw_file_without_a_known_hash_is_reported_too(raw_root, tmp_p
         (tmp_path / name).write_bytes((raw_root / name).read_bytes()[:100_000])
     with pytest.raises(InputError, match=r"DE\.npz is damaged or cut short"):
         read("twitch", tmp_path)
+
+
+def test_what_was_fetched_and_is_no_npz_is_not_kept(tmp_path):
+    name = "CitationFull/cora/raw/cora.npz"
+    (tmp_path / name).parent.mkdir(parents=True)
+    (tmp_path / name).write_text("<html>404</html>")
+    with pytest.raises(InputError, match=r"was not kept: .*cora\.npz is no npz"):
+        RawFiles(None, tmp_path, nowhere).npz(name)
+    assert not (tmp_path / name).exists()
+
+
+@pytest.mark.parametrize(
+    ("edges", "message"),
+    [(None, r"none of that data set \(KeyError.*edges"), ([[0, 70]], "parts do not fit together")],
+)
+def test_a_raw_file_of_something_else_is_said_to_be(edges, message, tmp_path):
+    arrays = {"features": np.ones((3, 2)), "target": np.zeros(3)}
+    arrays |= {} if edges is None else {"edges": np.array(edges)}
+    for language in LANGUAGES:
+        path = tmp_path / f"Twitch/{language}/raw/{language}.npz"
+        path.parent.mkdir(parents=True)
+        np.savez(path, **arrays)
+    with pytest.raises(InputError, match=message):
+        load("twitch", root=tmp_path)
 
 
 @pytest.mark.realdata

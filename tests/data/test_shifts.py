@@ -89,6 +89,30 @@ def test_balancing_changes_nothing_that_was_whole(drawn):
             assert torch.equal(plain[f"{part}_mask"], balanced[f"{part}_mask"])
 
 
+@given(
+    seed=st.integers(0, 1000),
+    n=st.integers(2, 200),
+    shares=st.lists(st.floats(0.01, 1), min_size=1, max_size=4),
+)
+def test_balance_is_offered_only_where_it_works(seed, n, shares):
+    rng = np.random.default_rng(seed)
+    data = graph(rng.integers(0, 2, n))
+    domain = np.searchsorted(np.cumsum(shares) / np.sum(shares), np.arange(n) / n)
+    for make in SHIFTS:
+        try:
+            make(data, domain)
+        except InputError as refused:
+            if "balance=True" in str(refused):
+                assert min(part_sizes(make(data, domain, balance=True)).values()) > 0
+
+
+@pytest.mark.parametrize("make", SHIFTS)
+def test_where_nothing_can_be_balanced_nothing_is_offered(make):
+    with pytest.raises(InputError) as refused:
+        make(graph(np.arange(400) % 2), np.zeros(400))
+    assert "balance" not in str(refused.value)
+
+
 @given(seed=st.integers(0, 1000), n=st.integers(60, 300), shares=st.floats(0.55, 0.9))
 def test_two_domains_of_any_sizes_can_be_balanced(seed, n, shares):
     domain = (np.arange(n) < n * shares).astype(int)

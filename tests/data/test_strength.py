@@ -115,3 +115,25 @@ def test_the_picture_is_saved_as_its_name_says(suffix, tmp_path):
     path = draw(data, shift_strength(data), tmp_path / f"cbas{suffix}")
     start = {".png": b"\x89PNG", ".svg": b"<?xml", ".pdf": b"%PDF"}[suffix]
     assert path.read_bytes().startswith(start)
+
+
+def test_names_of_classes_may_be_long_and_hold_any_sign(tmp_path):
+    data = load("cbas", shift="concept")
+    data.label_names = ["_hidden", "$\\frac{", "costs $5 and $6", "very " * 40 + "long"]
+    data.name = "mine_$1"
+    path = draw(data, shift_strength(data), tmp_path / "names.svg")
+    drawn = path.read_text()
+    assert "_hidden" in drawn
+    assert "very very very very ver…" in drawn
+
+
+def test_of_many_nodes_so_many_by_chance_say_the_same(data, monkeypatch):
+    data.x[data.test_mask] += 1.0
+    whole = groups_of(data)
+    monkeypatch.setattr("upwind.data.strength.MOST", 200)
+    some = groups_of(data)
+    for name, group in whole.items():
+        assert some[name].nodes == group.nodes
+        assert some[name].labels == group.labels
+        assert len(some[name].along) == min(group.nodes, 200)
+        assert some[name].feature_shift == pytest.approx(group.feature_shift, abs=0.2)

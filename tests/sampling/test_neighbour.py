@@ -57,3 +57,28 @@ def test_every_subset_of_neighbours_is_as_likely():
     _, count = np.unique(pairs, axis=0, return_counts=True)
     assert len(count) == 6
     assert abs(count - 1000).max() < 130  # over four standard deviations
+
+
+def test_edges_that_are_sorted_already_are_read_where_they_are(small):
+    """As they are in an imported graph: the same draws, and not a copy of them."""
+    order = np.lexsort((small.edge_index[0], small.edge_index[1]))
+    small.edge_index = small.edge_index[:, order].int()
+    options = {"seed": 0, "batch_size": 7, "fanout": 2, "layers": 2}
+    sorted_anew = list(sampling.Neighbour(small, **options).epoch())
+    small.rowptr = torch.cat([torch.zeros(1).long(), small.edge_index[1].bincount().cumsum(0)])
+    small.rowptr = torch.nn.functional.pad(
+        small.rowptr, (0, 61 - len(small.rowptr)), value=int(small.rowptr[-1])
+    )
+    as_they_are = sampling.Neighbour(small, **options)
+    for one, other in zip(sorted_anew, as_they_are.epoch(), strict=True):
+        for name in ("n_id", "edge_index", "x", "mask", "seeds"):
+            assert torch.equal(getattr(one, name), getattr(other, name)), name
+    sampler = as_they_are._loader.node_sampler
+    assert sampler._col.base is not None
+    assert sampler._position is None
+
+
+def test_batches_of_given_nodes_have_their_rows_in_order(small):
+    nodes = torch.tensor([3, 8, 21, 40, 59])
+    batches = sampling.Neighbour(small, seed=0, batch_size=2, fanout=2, layers=2).batches(nodes)
+    assert torch.equal(torch.cat([batch.n_id[batch.seeds] for batch in batches]), nodes)

@@ -6,6 +6,7 @@ from upwind.data.check import check
 from upwind.data.concept import concept_shift
 from upwind.data.covariate import covariate_shift
 from upwind.data.defects import Defect
+from upwind.data.importing import import_graph
 from upwind.data.listing import list_data_sets, show_data_set
 from upwind.data.load import load
 from upwind.data.longtail import long_tail
@@ -23,6 +24,7 @@ __all__ = [
     "check",
     "concept_shift",
     "covariate_shift",
+    "import_graph",
     "list_data_sets",
     "load",
     "long_tail",

@@ -27,7 +27,9 @@ def read_arrays(path: Path) -> dict[str, Any]:
         if isinstance(error, InputError):
             raise
         if "Object arrays" not in str(error):
-            raise InputError(f"{path} cannot be read as npz: it is no such file.") from error
+            raise InputError(
+                f"{path} is no npz, whatever its name says; write the arrays with numpy.savez."
+            ) from error
         raise InputError(
             f"{path} has an array of Python objects, which is not opened because it could run "
             "code; save labels and names as strings (dtype str)."
@@ -49,11 +51,14 @@ def read_npz(path: Path) -> dict[str, Any]:
     for short, name in (("attr", "x"), ("x", "x"), ("adj", "adj")):
         if f"{short}_data" in fields:
             fields[name] = _joined(path, fields, short)
-    if "adj" in fields:
+    if sp.issparse(fields.get("adj")):
         adjacency = fields.pop("adj").tocoo()
         fields.setdefault("edge_index", np.stack([adjacency.row, adjacency.col]).astype(np.int64))
         if not np.all(adjacency.data == 1):
             fields.setdefault("edge_weight", adjacency.data)
+    if not {"x", "edge_index", "y"} & set(fields):
+        has = ", ".join(fields) or "nothing"
+        raise InputError(f"{path} has none of the arrays x, edge_index and y, but {has:.100}.")
     return fields
 
 

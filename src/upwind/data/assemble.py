@@ -43,15 +43,17 @@ def assemble(
         elif name == "edge_weight":
             data.edge_weight = _tensor(name, value, np.float32, "iuf")
         elif name in MASKS:
-            data[name] = _tensor(name, value, np.bool_, "biu")
-        elif name == "env_id":
-            data.env_id = _tensor(name, value, np.int64, "iu")
+            data[name] = _tensor(name, value, np.bool_, "biuf")
+        elif name in ("env_id", "domain_id"):
+            data[name] = _tensor(name, value, np.int64, "iu")
+        elif name == "domain_names":
+            data.domain_names = _strings(name, value)
         else:
             data[name] = _plain(value)
-    data.node_names = [str(name) for name in fields.get("node_names", ())]
+    data.node_names = _strings("node_names", fields.get("node_names")) or []
     data.num_nodes = _num_nodes(data, fields)
-    own = fields.get("label_names")
-    names = list(label_names) if label_names is not None else _strings(own)
+    own = _strings("label_names", fields.get("label_names"))
+    names = list(label_names) if label_names is not None else own
     found = _labels(data, fields.get("y"), names)
     return data, found
 
@@ -81,21 +83,27 @@ def _features(value: Any) -> torch.Tensor:
 
 def _tensor(name: str, value: Any, kind: type[np.generic], from_kinds: str) -> torch.Tensor:
     """The value as a tensor of this type, if its own type is one of these kinds."""
-    array = _array(value)
+    array = _array(name, value)
     if array.dtype.kind not in from_kinds:
         first = f", first {array.flat[0].item()!r}" if array.size else ""
-        wanted = "numbers" if "f" in from_kinds else "whole numbers"
+        wanted = "numbers" if kind is np.float32 else "whole numbers"
+        wanted = "true or false a node" if kind is np.bool_ else wanted
         raise InputError(f"{name} holds values of type {array.dtype}{first}; give {wanted}.")
     if kind is np.bool_ and not np.isin(array, [0, 1]).all():
         raise InputError(f"{name} holds numbers other than 0 and 1; give true or false a node.")
+    if array.dtype == np.uint64 and array.max(initial=0) > np.iinfo(np.int64).max:
+        raise InputError(f"{name} holds {array.max()}, which is past 2^63; give smaller numbers.")
     return _owned(array, kind)
 
 
-def _array(value: Any) -> NDArray[Any]:
-    if not isinstance(value, torch.Tensor):
-        return np.asarray(value)
-    value = value.detach().cpu()
-    return np.asarray(value.float() if value.dtype == torch.bfloat16 else value)
+def _array(name: str, value: Any) -> NDArray[Any]:
+    try:
+        if not isinstance(value, torch.Tensor):
+            return np.asarray(value)
+        value = value.detach().cpu()
+        return np.asarray(value.float() if value.dtype == torch.bfloat16 else value)
+    except (ValueError, TypeError, NotImplementedError) as error:  # ragged, sparse, without values
+        raise InputError(f"{name} is no plain array ({error}); give one.") from error
 
 
 def _num_nodes(data: Data, fields: Mapping[str, Any]) -> int:
@@ -111,8 +119,13 @@ def _num_nodes(data: Data, fields: Mapping[str, Any]) -> int:
     return int(edges.max()) + 1 if edges is not None and edges.numel() else 0
 
 
-def _strings(values: Any) -> list[str] | None:
-    return None if values is None else [str(value) for value in values]
+def _strings(name: str, values: Any) -> list[str] | None:
+    """A list of names; a text would be taken for one of letters."""
+    if values is None:
+        return None
+    if isinstance(values, str) or np.ndim(values) != 1:
+        raise InputError(f"{name} is no list of names; give one with a string for each.")
+    return [str(value) for value in values]
 
 
 def _labels(data: Data, y: Any, names: list[str] | None) -> list[Defect]:
@@ -120,7 +133,7 @@ def _labels(data: Data, y: Any, names: list[str] | None) -> list[Defect]:
     if y is None:
         data.label_names = names or []
         return []
-    values = _array(y)
+    values = _array("y", y)
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]
     if values.dtype.kind in "OUS":
@@ -128,9 +141,10 @@ def _labels(data: Data, y: Any, names: list[str] | None) -> list[Defect]:
     if values.dtype.kind == "f":
         missing = np.isnan(values)
         whole = np.where(missing, -1, values)
-        values = whole.astype(np.int64) if np.array_equal(whole, np.rint(whole)) else values
+        small = np.array_equal(whole, np.rint(whole)) and (np.abs(whole) < 2**53).all()
+        values = whole.astype(np.int64) if small else values
     data.y = _tensor("y", values, np.float64 if values.dtype.kind == "f" else np.int64, "biuf")
-    highest = -1 if data.y.is_floating_point() else int(values.max(initial=-1))
+    highest = -1 if data.y.is_floating_point() else int(data.y.numpy().max(initial=-1))
     if names is None and highest < data.num_nodes:
         names = [str(label) for label in range(highest + 1)]
     data.label_names = names or []
@@ -142,7 +156,7 @@ def _named_labels(data: Data, values: NDArray[Any], names: list[str] | None) -> 
     text = np.where(missing, "", values).astype(str)
     if names is None:
         distinct = np.unique(text[~missing]).tolist()
-        names = sorted(distinct, key=_as_number)
+        names = sorted(distinct, key=by_number)
     code = {name: i for i, name in enumerate(names)}
     y = np.array([code.get(label, -1) for label in text], dtype=np.int64)
     data.y, data.label_names = torch.from_numpy(y), names
@@ -159,7 +173,7 @@ def _named_labels(data: Data, values: NDArray[Any], names: list[str] | None) -> 
     return found
 
 
-def _as_number(label: str) -> tuple[float, str]:
+def by_number(label: str) -> tuple[float, str]:
     """Sorts 2 before 10, and numbers before words."""
     try:
         return float(label), label

@@ -220,16 +220,35 @@ def build(
             raise InputError(f"{name} is generated with its own domain; leave the domain out.")
         data = cbas(shift or "none", seed)
     elif entry.long_tailed:
-        data = long_tail(entry.read(raw), ratio=ratio)
+        data = long_tail(_read(entry, raw), ratio=ratio)
     else:
         assert domain is not None
-        data = _shifted(entry, entry.read(raw), shift or "none", domain, seed, balance)
+        data = _shifted(entry, _read(entry, raw), shift or "none", domain, seed, balance)
     data.name = _full_name(entry, domain, ratio)
     data.metric = entry.metric
     data.num_classes = int(data.y.max()) + 1
     data.label_names = [str(label) for label in range(data.num_classes)]
     data.node_names = []
     return data
+
+
+def _read(entry: DataSet, raw: RawFiles) -> Data:
+    """The graph in the raw files; not all of those have a hash that could tell what they are."""
+    assert entry.read is not None
+    wrong = "its parts do not fit together"
+    try:
+        data = entry.read(raw)
+        n = data.num_nodes
+        if len(data.y) == n and 0 <= int(data.edge_index.min()) <= int(data.edge_index.max()) < n:
+            return data
+    except InputError:
+        raise
+    except (KeyError, IndexError, ValueError, TypeError, RuntimeError, AttributeError) as error:
+        wrong = repr(error)
+    raise InputError(
+        f"a raw file of {entry.name} is none of that data set ({wrong:.200}); replace it, or if "
+        "upwind fetched it, delete it, and it is fetched anew."
+    )
 
 
 def _full_name(entry: DataSet, domain: str | ArrayLike | None, ratio: float) -> str:

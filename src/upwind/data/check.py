@@ -33,7 +33,13 @@ def check_graph(data: Data) -> list[Defect]:
     """The defects of features, edges and labels."""
     if data.num_nodes == 0:
         return [Defect("empty_graph", "error", "the graph has no nodes", "give one that has")]
-    return [*_check_features(data), *check_edges(data), *_check_labels(data)]
+    return [
+        *_check_features(data),
+        *check_edges(data),
+        *_check_labels(data),
+        *_check_groups(data),
+        *_check_names(data),
+    ]
 
 
 def _check_features(data: Data) -> list[Defect]:
@@ -80,5 +86,54 @@ def _check_labels(data: Data) -> list[Defect]:
         "labels out of range",
         f"number the classes from 0, at most to {classes - 1}, and use -1 for a missing label",
         lambda node: f"node {node_name(data, node)}: {labels[node]}",
+    )
+    return found
+
+
+def _check_groups(data: Data) -> list[Defect]:
+    """Environments and domains: one number a node, and no more domains than there can be."""
+    names = getattr(data, "domain_names", None)
+    most = len(names) if names else data.num_nodes
+    return [*_check_group(data, "env_id", None), *_check_group(data, "domain_id", most)]
+
+
+def _check_group(data: Data, name: str, most: int | None) -> list[Defect]:
+    groups = getattr(data, name, None)
+    if groups is None:
+        return []
+    if tuple(groups.shape) != (data.num_nodes,):
+        what = f"{name} has shape {tuple(groups.shape)}, and there are {data.num_nodes} nodes"
+        advice = "give one whole number a node, -1 where there is none"
+        return [Defect("group_shape", "error", what, advice)]
+    ids = groups.numpy()
+    outside = ids < -1 if most is None else (ids < -1) | (ids >= most)
+    found = Findings()
+    found.each(
+        "group_range",
+        "error",
+        np.flatnonzero(outside),
+        f"values of {name} out of range",
+        "number from 0, and use -1 where there is none",
+        lambda node: f"node {node_name(data, node)}: {ids[node]}",
+    )
+    return found
+
+
+def _check_names(data: Data) -> list[Defect]:
+    """The names of nodes and classes, with which predictions are written down."""
+    found = Findings()
+    names = getattr(data, "node_names", None) or []
+    if names and len(names) != data.num_nodes:
+        what = f"node_names has {len(names)} names, and there are {data.num_nodes} nodes"
+        found.append(Defect("node_names", "error", what, "give every node one, or none at all"))
+    labels = getattr(data, "label_names", None) or []
+    twins = sorted({name for name in labels if labels.count(name) > 1})
+    found.each(
+        "label_names",
+        "error",
+        np.arange(len(twins)),
+        "names that several classes have",
+        "give every class a name of its own",
+        lambda place: twins[place],
     )
     return found

@@ -1,5 +1,7 @@
 """Concept shift: labels are tied to domains, and the tie turns round at test time."""
 
+import contextlib
+import copy
 import random
 from collections.abc import Sequence
 
@@ -65,10 +67,15 @@ def concept_shift(
     direction = _directions(ids, balance=balance)
     if np.all(direction > 0):
         last = np.bincount(ids)[ids[-1]]
+        advice = "give a domain with more values, or more even ones"
+        if not balance:
+            with contextlib.suppress(InputError):  # what is offered has been tried
+                concept_shift(data, domain, bias=bias, seed=copy.deepcopy(seed), balance=True)
+                advice = f"use {BALANCE}"
         raise InputError(
             f"concept shift by {name}: domain {domains.names[ids[-1]]} holds {last} of {len(ids)} "
             "nodes, so every domain would lean to the same labels and nothing would shift; "
-            + (f"use {BALANCE}." if ids[0] != ids[-1] else "give a domain with two values or more.")
+            f"{advice}."
         )
 
     rng = seed if isinstance(seed, random.Random) else random.Random(seed)

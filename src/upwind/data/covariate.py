@@ -58,13 +58,14 @@ def covariate_shift(
     cuts = covariate_cuts(domains.id[nodes], balance=balance)
     name = called(domain)
     advice = "give a domain with more values"
+    better = covariate_cuts(domains.id[nodes], balance=True)
+    if not balance and 6 <= better.first < better.second < len(nodes) and len(nodes) >= 10:
+        advice = f"{BALANCE} takes the nearest domain ends and not the next, or {advice}"
     refuse_empty(
         {"train": cuts.first, "val": cuts.second - cuts.first, "test": len(nodes) - cuts.second},
         f"covariate shift by {name}: cuts at 60 % and 80 % of {len(nodes)} labelled nodes, moved "
         f"to domain ends ({count_domains(domains.id[nodes])}),",
-        advice
-        if balance
-        else f"{BALANCE} takes the nearest domain ends and not the next, or {advice}",
+        advice,
     )
     rng = seed if isinstance(seed, random.Random) else random.Random(seed)
     size = int(len(nodes) * 0.1)

@@ -60,7 +60,13 @@ def read_graphml(
     for kind, needed in (("node", ["id"]), ("edge", ["source", "target"])):
         names = dict.fromkeys([*needed, *(name for row in rows[kind] for name in row)])
         values = {name: [row.get(name) for row in rows[kind]] for name in names}
-        tables.append(pa.table(values))
+        try:
+            tables.append(pa.table(values))
+        except (OverflowError, pa.ArrowInvalid) as error:
+            raise InputError(
+                f"{path} has a {kind} value past 2^63 or of a type unlike its column's ({error}); "
+                "correct it."
+            ) from error
     nodes, edges = tables
     return from_tables(
         nodes, edges, domain, resolve(columns, nodes.schema.names, edges.schema.names)

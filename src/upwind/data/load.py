@@ -73,7 +73,7 @@ def load(
         "balance": balance,
     }
     path = Path(source)
-    if path.exists() and not (path.is_dir() and str(source) in CATALOG):
+    if _exists(path) and str(source) and not (path.is_dir() and str(source) in CATALOG):
         return read_own(
             path,
             **options,
@@ -87,3 +87,10 @@ def load(
     return build(
         str(source), RawFiles(None if root is None else Path(root)), **options, ratio=ratio
     )
+
+
+def _exists(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError:  # too long for a name
+        return False

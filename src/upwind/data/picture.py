@@ -35,12 +35,12 @@ def draw(data: Data, strength: Strength, path: Path) -> Path:
 
     shown, rest = most_frequent(groups[0].labels)
     shares = np.array([group.labels for group in groups])
-    bars = [(data.label_names[c], shares[:, c], COLOURS[i]) for i, c in enumerate(shown)]
+    bars = [(_plain(data.label_names[c]), shares[:, c], COLOURS[i]) for i, c in enumerate(shown)]
     if rest:
         bars.append((f"{len(rest)} others", shares[:, rest].sum(axis=1), REST))
     start = np.zeros(len(groups))
-    for name, width, colour in bars:
-        left.barh(rows, width, left=start, color=colour, label=name, height=0.72, edgecolor="white")
+    for _, width, colour in bars:
+        left.barh(rows, width, left=start, color=colour, height=0.72, edgecolor="white")
         start += width
     left.set(xlim=(0, 1), xlabel="share of each class", yticks=rows)
     left.set_yticklabels([f"{group.name}  ({group.nodes:,})" for group in groups])
@@ -73,15 +73,21 @@ def draw(data: Data, strength: Strength, path: Path) -> Path:
     far = groups[-1]
     within = "" if far.concept_shift is None else f" ({far.concept_shift:.2f} within a domain)"
     figure.suptitle(
-        f"{data.name}, {kind_of_split(data)}. From training, {far.name} is "
+        f"{_plain(data.name)}, {kind_of_split(data)}. From training, {far.name} is "
         f"{far.label_shift:.2f} in labels{within}, {far.feature_shift:.2f} in features",
         fontsize=10,
     )
-    figure.legend(
-        *left.get_legend_handles_labels(), loc="outside lower left", ncols=8, frameon=False
-    )
+    names = [name for name, _, _ in bars]
+    columns = max(2, min(8, 140 // (8 + max(map(len, names)))))
+    figure.legend(left.containers, names, loc="outside lower left", ncols=columns, frameon=False)
     figure.savefig(path)
     return path
+
+
+def _plain(name: str) -> str:
+    """A name of the user's: not too long, and with no sign that would start a formula."""
+    short = name if len(name) <= 24 else f"{name[:23]}…"
+    return short.replace("$", r"\$")
 
 
 def kind_of_split(data: Data) -> str:

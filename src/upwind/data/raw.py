@@ -77,6 +77,13 @@ class RawFiles:
 
     def npz(self, name: str) -> dict[str, NDArray[Any]]:
         """The arrays of an npz file; a pickle in it is refused."""
+        path = self.path(name)
         if self.find_source(name).sha256 is not None:
             self.original(name)
-        return read_arrays(self.path(name))
+        try:
+            return read_arrays(path)
+        except InputError as error:
+            if not path.is_relative_to(self.cache):
+                raise
+            path.unlink(missing_ok=True)
+            raise InputError(f"what was fetched as {name} was not kept: {error}") from error

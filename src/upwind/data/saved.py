@@ -26,6 +26,9 @@ def read_saved(path: Path) -> dict[str, Any]:
     known = torch.serialization.get_safe_globals()
     ours = [part for part in _MADE_OF if part not in known]
     try:
+        with zipfile.ZipFile(path) as archive:  # torch reads without comparing checksums
+            if broken := archive.testzip():
+                raise InputError(f"{path} is damaged (in {broken}); save it again.")
         with torch.serialization.safe_globals(ours), no_beta_warning():
             data = torch.load(path, map_location="cpu", weights_only=True)
     except pickle.UnpicklingError as error:
@@ -35,6 +38,8 @@ def read_saved(path: Path) -> dict[str, Any]:
             f"{path} was not opened, because {what}, which could run code; save a torch_geometric "
             "Data with tensors, strings and lists only: torch.save(data, path)."
         ) from error
+    except InputError:
+        raise
     except Exception as error:  # a damaged file can fail in any way inside torch
         reason = str(error).partition("\n")[0]
         raise InputError(f"{path} is damaged or cut short ({reason}); save it again.") from error

@@ -23,11 +23,10 @@ _MISSING = ["", "NA", "N/A", "NaN", "nan", "NULL", "null", "None"]
 def column_names(path: Path) -> list[str]:
     """The names of the columns, without reading the rest."""
     try:
-        if path.name.endswith(PARQUET):
+        if _is_parquet(path):
             return list(pa_parquet.read_schema(path).names)
-        with pa_csv.open_csv(path, parse_options=_parse(path)) as file:
-            return list(file.schema.names)
-    except (pa.ArrowInvalid, OSError) as error:
+        return [name.strip() for name in _written_names(path)]
+    except (pa.ArrowInvalid, UnicodeDecodeError, OSError) as error:
         raise _unreadable(path, error) from error
 
 
@@ -39,19 +38,22 @@ def read_table(path: Path, words: Sequence[str] = ()) -> pa.Table:
         words: Columns of a CSV to keep as they are written, so that the id 007 is not 7.
     """
     try:
-        if path.name.endswith(PARQUET):
+        if _is_parquet(path):
             return pa_parquet.read_table(path)
         convert = pa_csv.ConvertOptions(
-            column_types={name: pa.string() for name in words},
+            column_types={
+                name: pa.string() for name in _written_names(path) if name.strip() in words
+            },
             null_values=_MISSING,
             strings_can_be_null=False,
         )
         table = pa_csv.read_csv(path, parse_options=_parse(path), convert_options=convert)
+        table = table.rename_columns([name.strip() for name in table.schema.names])
         for name in words:  # people write a space after the comma
             place = table.schema.get_field_index(name)
             table = table.set_column(place, name, pc.utf8_trim_whitespace(table[name]))
         return table
-    except (pa.ArrowInvalid, OSError) as error:
+    except (pa.ArrowInvalid, UnicodeDecodeError, OSError) as error:
         raise _unreadable(path, error) from error
 
 
@@ -62,11 +64,15 @@ def column(table: pa.Table, name: str) -> pa.Array:
         raise InputError(f"column {name!r} is too long for one array; store its words shorter.")
     if pa.types.is_dictionary(values.type):
         values = values.dictionary_decode()
+    if pa.types.is_string_view(values.type):  # which few of Arrow's functions take
+        values = values.cast(pa.large_string())
     return values
 
 
 def filled(values: pa.Array) -> pa.Array:
     """The same values, where an empty word counts as missing."""
+    if pa.types.is_nested(values.type):
+        values = texts(values)
     if pa.types.is_string(values.type) or pa.types.is_large_string(values.type):
         return pc.if_else(pc.equal(values, ""), None, values)
     return values
@@ -117,11 +123,22 @@ def numbers(table: pa.Table, name: str) -> NDArray[np.float32]:
     )
 
 
+def _is_parquet(path: Path) -> bool:
+    return path.name.lower().endswith(PARQUET)
+
+
+def _written_names(path: Path) -> list[str]:
+    """The names of a CSV's columns with the spaces that people write round them."""
+    with pa_csv.open_csv(path, parse_options=_parse(path)) as file:
+        return list(file.schema.names)
+
+
 def _parse(path: Path) -> pa_csv.ParseOptions:
-    return pa_csv.ParseOptions(delimiter="\t" if ".tsv" in path.name else ",")
+    return pa_csv.ParseOptions(delimiter="\t" if ".tsv" in path.name.lower() else ",")
 
 
 def _unreadable(path: Path, error: Exception) -> InputError:
-    kind = "Parquet" if path.name.endswith(PARQUET) else "CSV"
-    reason = str(error).partition("\n")[0]
-    return InputError(f"{path} cannot be read as {kind} ({reason}); is it whole, and in UTF-8?")
+    kind, encoding = ("Parquet", "") if _is_parquet(path) else ("CSV", ", and in UTF-8")
+    said = str(error).partition("\n")[0]
+    reason = "".join(sign if sign.isprintable() else "?" for sign in said)
+    return InputError(f"{path} cannot be read as {kind} ({reason:.200}); is it whole{encoding}?")

@@ -114,9 +114,9 @@ def from_tables(
     """The arrays of a graph in two tables whose columns are called so."""
     found = Findings()
     ids = filled(column(nodes, names["id"]))
-    _check_ids(ids, found)
+    found += check_ids(ids)
     fields: dict[str, Any] = {"node_names": [str(name) for name in texts(ids).to_pylist()]}
-    ends = np.stack([_look_up(ids, column(edges, names[end])) for end in ("start", "end")])
+    ends = np.stack([look_up(ids, column(edges, names[end])) for end in ("start", "end")])
     known = (ends >= 0).all(axis=0)
     found.each(
         "unknown_id",
@@ -128,13 +128,17 @@ def from_tables(
     )
     fields["edge_index"] = ends if known.all() else ends[:, known]
     if "weight" in names:
+        if width(edges, names["weight"]) > 1:
+            raise InputError(f"column {names['weight']!r} holds lists; give one weight an edge.")
         fields["edge_weight"] = numbers(edges, names["weight"])[known]
     if "label" in names:
         fields["y"] = np.array(
             texts(filled(column(nodes, names["label"]))).to_pylist(), dtype=object
         )
     if "split" in names:
-        fields |= _masks(texts(filled(column(nodes, names["split"]))).to_pylist(), found)
+        masks, wrong = masks_of(texts(filled(column(nodes, names["split"]))).to_pylist())
+        fields |= masks
+        found += wrong
     if domain is not None and domain in nodes.schema.names:
         fields[domain] = _domain(filled(column(nodes, domain)))
     taken = {names["id"], names.get("label"), names.get("split"), domain}
@@ -143,7 +147,9 @@ def from_tables(
     return fields, found
 
 
-def _check_ids(ids: pa.Array, found: Findings) -> None:
+def check_ids(ids: pa.Array) -> list[Defect]:
+    """Ids that are missing, or that several nodes have."""
+    found = Findings()
     missing = pc.indices_nonzero(pc.is_null(ids)).to_numpy(zero_copy_only=False)
     advice = "give every node an id of its own"
     found.each(
@@ -164,15 +170,16 @@ def _check_ids(ids: pa.Array, found: Findings) -> None:
         advice,
         lambda place: str(twice[place].as_py()),
     )
+    return found
 
 
-def _look_up(ids: pa.Array, ends: pa.Array) -> Ids:
+def look_up(ids: pa.Array, ends: pa.Array) -> Ids:
     """The row of each id in the node table, or -1."""
     if ids.type != ends.type:
         with contextlib.suppress(pa.ArrowInvalid):  # numbers past 2^63, or none at all
             if pa.types.is_integer(ids.type) and pa.types.is_integer(ends.type):
                 ids, ends = ids.cast(pa.int64()), ends.cast(pa.int64())
-    if ids.type != ends.type:
+    if ids.type != ends.type or pa.types.is_nested(ids.type):
         ids, ends = texts(ids), texts(ends)
     rows = pc.index_in(ends, value_set=ids, skip_nulls=True)
     return np.asarray(pc.fill_null(rows, -1).to_numpy(zero_copy_only=False), dtype=np.int64)
@@ -182,7 +189,11 @@ def _row(edges: pa.Table, names: Columns, row: int) -> str:
     return " -> ".join(str(edges[names[end]][row].as_py()) for end in ("start", "end"))
 
 
-def _masks(parts: list[str | None], found: Findings) -> dict[str, NDArray[np.bool_]]:
+def masks_of(
+    parts: Sequence[str | None],
+) -> tuple[dict[str, NDArray[np.bool_]], list[Defect]]:
+    """The five masks that a column of words stands for, and the words that are no part."""
+    found = Findings()
     said = [(part or "").lower() for part in parts]
     part = np.array([_ALSO.get(name, name) for name in said])
     found.each(
@@ -193,7 +204,7 @@ def _masks(parts: list[str | None], found: Findings) -> dict[str, NDArray[np.boo
         f"write {', '.join(PARTS)}, or nothing",
         lambda row: f"row {row + 1}: {parts[row]}",
     )
-    return {f"{name}_mask": part == name for name in PARTS}
+    return {f"{name}_mask": part == name for name in PARTS}, found
 
 
 def _domain(values: pa.Array) -> NDArray[Any]:
@@ -220,7 +231,7 @@ def _features(
         np.arange(len(words)),
         "columns that are not numbers, and so no features",
         "encode them as numbers if they should be",
-        lambda place: words[place],
+        lambda place: words[place] + _first_word(table, words[place]),
     )
     total = sum(widths.values())
     if total == 0:
@@ -232,3 +243,14 @@ def _features(
             x[:, place : place + size] = numbers(table, name).reshape(-1, size)
             place += size
     return x
+
+
+def _first_word(table: pa.Table, name: str) -> str:
+    """Where a column that begins with numbers stops being one."""
+    values = column(table, name)
+    if not pa.types.is_string(values.type):
+        return ""
+    number = r"^\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*$"
+    words = pc.invert(pc.or_(pc.match_substring_regex(values, number), pc.equal(values, "")))
+    row = pc.index(words, True).as_py()
+    return f", with {values[row].as_py()!r:.30} in row {row + 1}" if row > 0 else ""

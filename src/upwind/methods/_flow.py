@@ -12,7 +12,7 @@ from torch_geometric.data import Data
 
 from upwind import plugin
 from upwind._options import option
-from upwind.errors import InputWarning
+from upwind.errors import InputError, InputWarning
 from upwind.flow.gradient import check_step
 from upwind.methods._classes import by_class, class_counts
 from upwind.methods._sum import Step, Summand
@@ -89,6 +89,12 @@ class FlowMethod(Summand):
 
     def on_start(self, model: Model, data: Data) -> None:  # noqa: ARG002
         """Make the flow on the data's graph."""
+        after_epoch = self.options.fill == "entropy" and self.options.update == "epoch"
+        if after_epoch and hasattr(data, "stored"):
+            raise InputError(
+                "fill=entropy with update=epoch needs the model's answer at every node, and this "
+                "graph is mapped from disk because that may not fit; use another fill."
+            )
         options = dataclasses.asdict(self.options)
         for ours in ("neighbours", "prior", "losses"):
             options.pop(ours, None)

@@ -109,8 +109,8 @@ def _finish(run: Run, session: Session) -> None:
     session.model.load_state_dict(session.best_model)
     logits = predict(session)
     curves = {
-        name: dataclasses.asdict(calibration(session.whole.y[mask], probabilities(logits[mask])))
-        for name, mask in session.splits.items()
+        name: dataclasses.asdict(calibration(session.labels(name), probabilities(rows)))
+        for name, rows in logits.items()
     }
     if session.weight_log.trace:
         buffer = io.BytesIO()

@@ -48,14 +48,19 @@ class Neighbour(Sampler):
         self._train = (data.train_mask & (data.y >= 0)).nonzero().flatten()
         # The loader sees the structure only: features stay sparse, and rows are taken once.
         bare = Data(edge_index=data.edge_index, num_nodes=data.num_nodes)
+        rowptr = getattr(data, "rowptr", None)
         self._loader = NodeLoader(
-            bare, node_sampler=neighbour_sampler(bare, (fanout,) * layers, seed)
+            bare, node_sampler=neighbour_sampler(bare, (fanout,) * layers, seed, rowptr)
         )
 
     def epoch(self) -> Iterator[Batch]:
         """Batches of seeds in random order; the last may be smaller."""
         order = torch.from_numpy(self._random.permutation(len(self._train)))
-        for seeds in self._train[order].split(self._size):
+        yield from self.batches(self._train[order])
+
+    def batches(self, nodes: Tensor) -> Iterator[Batch]:
+        """Batches whose seeds are these nodes, in this order."""
+        for seeds in torch.split(nodes, self._size):
             drawn = self._loader(seeds)
             n_id, rank = drawn.n_id.sort()
             row_of = torch.empty_like(rank)
@@ -88,8 +93,15 @@ class Neighbour(Sampler):
             self._loader.node_sampler.random.bit_generator.state = state["draws"]
 
 
-def neighbour_sampler(data: Data, fanout: tuple[int, ...], seed: int) -> BaseSampler:
-    """PyG's sampler where its compiled half is installed, else ours."""
+def neighbour_sampler(
+    data: Data, fanout: tuple[int, ...], seed: int, rowptr: Tensor | None = None
+) -> BaseSampler:
+    """PyG's sampler where its compiled half is installed and the edges must be sorted, else ours.
+
+    With ``rowptr`` the edges are sorted by target already, perhaps on disk, and stay there.
+    """
+    if rowptr is not None:
+        return CompiledSampler(data.edge_index, int(data.num_nodes), fanout, seed, rowptr)
     if torch_geometric.typing.WITH_PYG_LIB or torch_geometric.typing.WITH_TORCH_SPARSE:
         return NeighborSampler(data, num_neighbors=list(fanout))
     return CompiledSampler(data.edge_index, int(data.num_nodes), fanout, seed)
@@ -103,12 +115,21 @@ class CompiledSampler(BaseSampler):  # type: ignore[misc]  # PyG ships no types
     """
 
     def __init__(
-        self, edge_index: Tensor, num_nodes: int, fanout: tuple[int, ...], seed: int
+        self,
+        edge_index: Tensor,
+        num_nodes: int,
+        fanout: tuple[int, ...],
+        seed: int,
+        rowptr: Tensor | None = None,
     ) -> None:
         super().__init__()
         source, target = edge_index.numpy()
         # By target: a node's row lists those it hears from.
-        self._rowptr, self._col, self._position = _kernels.compress(target, source, num_nodes)
+        self._position: np.ndarray[Any, Any] | None = None
+        if rowptr is not None:
+            self._rowptr, self._col = rowptr.numpy(), source
+        else:
+            self._rowptr, self._col, self._position = _kernels.compress(target, source, num_nodes)
         self._fanout = fanout
         self._row_of = np.full(num_nodes, -1, np.int64)
         self.random = np.random.default_rng(seed)
@@ -127,7 +148,7 @@ class CompiledSampler(BaseSampler):  # type: ignore[misc]  # PyG ships no types
             self._row_of[new] = len(nodes) + np.arange(len(new))
             heads.append(self._row_of[others])
             tails.append(self._row_of[frontier[rows]])
-            edges.append(self._position[slots])
+            edges.append(slots if self._position is None else self._position[slots])
             sizes.append(len(new))
             nodes, frontier = np.concatenate([nodes, new]), new
         self._row_of[nodes] = -1

@@ -2,7 +2,7 @@
 
 import copy
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from time import perf_counter
 from typing import Any
 
@@ -11,6 +11,7 @@ from torch import Tensor
 
 from upwind.errors import RunError
 from upwind.methods import row_losses
+from upwind.sampling import Neighbour
 from upwind.train import metrics
 from upwind.train.session import Session
 
@@ -73,18 +74,33 @@ def train(session: Session, after_epoch: Callable[[Record], None]) -> None:
 
 
 @torch.no_grad()
-def predict(session: Session) -> Tensor:
-    """Logits of all nodes, from the whole graph."""
+def predict(session: Session) -> dict[str, Tensor]:
+    """Logits of every part of the split: from the whole graph, or if it is mapped, in batches."""
     session.model.eval()
-    logits: Tensor = session.model(session.whole)
-    return logits
+    if session.whole is not None:
+        logits = session.model(session.whole)
+        rows = session.whole.n_id  # all nodes but those that a long tail removed
+        return {name: logits[mask[rows]] for name, mask in session.splits.items()}
+    config = session.config
+    sizes = {name: getattr(config, name) for name in Neighbour.options}
+    draws = Neighbour(session.data, seed=config.seed, **sizes)  # the same at every call
+    return {
+        name: torch.cat(
+            [
+                session.model(there)[there.seeds]
+                for batch in draws.batches(mask.cpu().nonzero().flatten())
+                if (there := batch.to(session.device))
+            ]
+        )
+        for name, mask in session.splits.items()
+    }
 
 
-def evaluate(session: Session, logits: Tensor) -> dict[str, dict[str, float]]:
+def evaluate(session: Session, logits: Mapping[str, Tensor]) -> dict[str, dict[str, float]]:
     """Every metric on every part of the split that has nodes."""
     found = {}
-    for name, mask in session.splits.items():
-        rows, y = logits[mask], session.whole.y[mask]
+    for name, rows in logits.items():
+        y = session.labels(name)
         found[name] = {**metrics.scores(rows, y), "loss": float(row_losses(rows, y).mean())}
     return found
 

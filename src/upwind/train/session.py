@@ -40,11 +40,14 @@ class Session:
         kind: Any = sampling.get(config.sampler)  # each takes its own options
         options = {name: getattr(config, name) for name in kind.options}
         self.sampler: sampling.Sampler = kind(self.data, seed=config.seed, **options)
-        self.whole = sampling.whole(self.data).to(self.device)
+        # A graph that is mapped from disk is scored in batches, as it is trained on.
+        self.whole: sampling.Batch | None = None
+        if config.sampler != "neighbour" or not hasattr(data, "stored"):
+            self.whole = sampling.whole(self.data).to(self.device)
         self.splits = {
-            name: (mask & (self.data.y >= 0))[self.whole.n_id.cpu()].to(self.device)
+            name: (self.data[f"{name}_mask"] & (self.data.y >= 0)).to(self.device)
             for name in PARTS
-            if bool(((mask := self.data[f"{name}_mask"]) & (self.data.y >= 0)).any())
+            if bool((self.data[f"{name}_mask"] & (self.data.y >= 0)).any())
         }
 
         randomness.seed_everything(config.seed)
@@ -66,6 +69,11 @@ class Session:
         self.best = Best(config.select, config.select_by or data.metric)
         self.best_model = copy.deepcopy(self.model.state_dict())
         self.weight_log = WeightLog(self.data, config.epochs)
+
+    def labels(self, part: str) -> torch.Tensor:
+        """The labels of a part of the split."""
+        labels: torch.Tensor = self.data.y[self.splits[part].cpu()].to(self.device)
+        return labels
 
     def state_dict(self) -> dict[str, Any]:
         """Tensors, numbers and texts in nested dicts and lists."""
