@@ -19,6 +19,7 @@ from upwind.flow.gradient import (
 )
 from upwind.flow.graph import Graph
 from upwind.flow.harmonic import harmonic_extension
+from upwind.flow.reach import Reach, reach
 from upwind.flow.reconnect import reconnect as reconnected
 
 Fill = Literal["mean", "entropy", "harmonic", "given"]
@@ -337,6 +338,14 @@ class TAR(nn.Module):
         """As how many equally weighted labelled nodes the weights count: 1 / sum of squares."""
         q = self.weights[self.labeled].double()
         return float(q.sum() ** 2 / (q**2).sum())
+
+    def reach(self) -> Reach:
+        """Return how much mass the weights moved from the start, and over how many edges.
+
+        See :func:`upwind.reach`; as text it is a sentence on what the training guarded against.
+        """
+        uniform = torch.full_like(self.weights, 1 / len(self.weights))
+        return reach(self._graph, uniform if self.prior is None else self.prior, self.weights)
 
     def heaviest(self, k: int = 10) -> tuple[Tensor, Tensor]:
         """Return the ids of the labelled nodes of most weight, and their weight (mean one)."""

@@ -123,3 +123,13 @@ def test_clean_losses_are_those_without_dropout(small):
     with torch.no_grad():
         clean = methods.Step(model, batch, model.eval()(batch)).losses()
     assert (known[0] - clean).abs().max() < (known[1] - clean).abs().max()
+
+
+@pytest.mark.filterwarnings("ignore::upwind.InputWarning")
+def test_it_says_how_far_its_weights_moved(small):
+    model, method = make("tar:tau=0.1", small)
+    assert method.reach().mass == 0
+    method.loss(model, sampling.whole(small))
+    moved = (method.node_weights() / 60 - 1 / 60).abs().sum() / 2
+    assert method.reach().mass == pytest.approx(float(moved), rel=1e-4)
+    assert make("erm", small)[1].reach() is None

@@ -15,6 +15,7 @@ from torch_geometric.data import Data
 from upwind._options import parse as parse_options
 from upwind._registry import find, members
 from upwind.errors import InputError
+from upwind.flow.reach import Reach
 from upwind.nets import Model
 from upwind.sampling import Batch
 
@@ -64,6 +65,10 @@ class Method(nn.Module, ABC):
 
     def node_weights(self) -> Tensor | None:
         """What each node of the graph weighs now, with mean one; none without weights."""
+        return None
+
+    def reach(self) -> Reach | None:
+        """How far its weights are from where they started; none of a method that moves none."""
         return None
 
     def on_start(self, model: Model, data: Data) -> None:

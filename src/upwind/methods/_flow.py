@@ -14,10 +14,13 @@ from upwind import plugin
 from upwind._options import option
 from upwind.errors import InputError, InputWarning
 from upwind.flow.gradient import check_step
+from upwind.flow.reach import Reach
 from upwind.methods._classes import by_class, class_counts
 from upwind.methods._sum import Step, Summand
 from upwind.nets import Model
 from upwind.sampling import Batch, whole
+
+_MOST_EDGES_TO_REACH = 5_000_000  # some seconds
 
 
 @dataclasses.dataclass(frozen=True)
@@ -151,6 +154,11 @@ class FlowMethod(Summand):
                 batch = whole(data).to(self.tar.weights.device)
                 logits = self._placed(model.eval()(batch), batch)
         self.tar.advance(logits=logits)
+
+    def reach(self) -> Reach | None:
+        """From the density that the flow began with; none on a graph where it would take long."""
+        graph = self.tar.graph
+        return self.tar.reach() if graph.num_edges <= _MOST_EDGES_TO_REACH else None
 
     def node_weights(self) -> Tensor:
         """The density over all nodes, of mean one."""

@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from torch_geometric.data import Data
 
 from upwind.errors import InputError
+from upwind.flow.reach import Reach
 from upwind.methods._base import Method, get
 from upwind.methods._losses import row_losses
 from upwind.nets import Model
@@ -86,6 +87,10 @@ class Sum(Method):
             if (weights := part.node_weights()) is not None:
                 total = weights if total is None else total * weights
         return None if total is None else total / total.mean()
+
+    def reach(self) -> Reach | None:
+        """That of the part that moves weights."""
+        return next((found for part in self.parts if (found := part.reach())), None)
 
     def on_start(self, model: Model, data: Data) -> None:
         """Passed on, like every hook."""

@@ -6,6 +6,7 @@ data is escaped by the template.
 """
 
 import base64
+import dataclasses
 import hashlib
 import json
 from collections.abc import Sequence
@@ -16,6 +17,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from torch_geometric.data import Data
 
 from upwind.data import PARTS
+from upwind.flow.reach import Reach
 from upwind.report import again, chart, curves, verdict
 from upwind.report.calibration import reliability
 from upwind.report.picture import picture
@@ -80,6 +82,7 @@ def render(comparison: Comparison, data: Data | None = None) -> str:
         curves=curves.learning_curves(methods, titles, comparison.metric, metric),
         concentration=curves.concentration(weighing) if weighing else [],
         weighing=[(method, _shares(method, facts)) for method in weighing],
+        reaches={method.name: _reach(method) for method in weighing},
         reliability=[_reliability(method, titles) for method in methods],
         drawing=None if isinstance(drawing, str) else drawing,
         part_names=[titles.get(part, part) for part in PARTS],
@@ -139,6 +142,15 @@ def _scores(methods: Sequence[Finished], titles: dict[str, str]) -> dict[str, An
 def _weighs(method: Finished) -> bool:
     """Whether all of its runs have a record of weights."""
     return all(run and run[-1]["weights"] is not None for run in method.epochs)
+
+
+def _reach(method: Finished) -> str:
+    """How far its weights moved, as a mean over its runs; nothing where no run says it."""
+    found = [result["reach"] for result in method.results if result.get("reach")]
+    if not found:
+        return ""
+    names = [field.name for field in dataclasses.fields(Reach)]
+    return str(Reach(*(sum(run[name] for run in found) / len(found) for name in names)))
 
 
 def _shares(method: Finished, facts: dict[str, Any]) -> list[Any]:

@@ -120,6 +120,7 @@ def _finish(run: Run, session: Session) -> None:
             arrays["nodes"] = session.weight_log.nodes.numpy()
         np.savez_compressed(buffer, allow_pickle=False, **arrays)
         files.write(run.folder / "weights.npz", buffer.getvalue())
+    reach = session.method.reach()
     files.write_json(
         run.folder / "result.json",
         {
@@ -129,6 +130,7 @@ def _finish(run: Run, session: Session) -> None:
             "scores": evaluate(session, logits),
             "calibration": curves,
             "weights": epochs[-1]["weights"],
+            "reach": reach and {**dataclasses.asdict(reach), "says": str(reach)},
             "seconds": _total(epochs),
         },
     )
