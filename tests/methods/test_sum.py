@@ -100,7 +100,7 @@ def test_a_method_that_brings_its_own_loss_does_not_add_up(small):
 
 
 def test_a_name_stands_once():
-    with pytest.raises(InputError, match="tar stands twice"):
+    with pytest.raises(InputError, match="names tar twice"):
         methods.parse("tar+tar:tau=0.1")
     with pytest.raises(InputError, match="no method"):
         methods.build({})

@@ -28,7 +28,9 @@ def test_a_step_on_a_sample_is_the_flow_written_out(small, restart):
         each = cross_entropy(model(batch)[batch.mask], batch.y[batch.mask], reduction="none")
         losses = torch.full((len(batch.n_id),), float(each.detach().mean()))
         losses[batch.mask] = each.detach()
-        start = torch.full_like(losses, 1 / 60) if restart == "true" else q[batch.n_id]
+        if restart == "true":
+            q = torch.full((60,), 1 / 60)
+        start = q[batch.n_id]
         flow = upwind.gradient_flow(
             graph.subgraph(batch.n_id), losses, steps=4, tau=0.05, beta=0.2, start=start
         )

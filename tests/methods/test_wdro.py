@@ -115,7 +115,7 @@ def test_a_model_trained_with_it_has_a_lower_loss_under_attack(small, seed):
         attack = methods.build(methods.resolve("wdro:gamma=10:steps=15", "small", None))
         with as_used(model):
             found[spec] = float(attack.loss(model, sampling.whole(small)).detach())
-    assert found["wdro:gamma=10"] < 0.5 * found["erm"]
+    assert found["wdro:gamma=10"] < 0.8 * found["erm"]
 
 
 @pytest.mark.parametrize("bad", ["gamma=0", "steps=0"])

@@ -146,7 +146,7 @@ def test_a_cell_without_runs_is_a_dash_with_its_reason(ledger):
 
 def test_a_cell_of_fewer_runs_than_planned_says_so(ledger):
     less = Ledger([run for run in ledger if run.config.seed != SEEDS[2]])
-    assert "ERM on cbas concept (3 of 4)" in render.markdown(fill(PLAIN, less))
+    assert "fewer runs: ERM, TAR on cbas concept (3 of 4)." in render.markdown(fill(PLAIN, less))
 
 
 def test_the_csv_has_every_figure(ledger):

@@ -10,7 +10,14 @@ TEST = "the OOD test nodes"
 def row(method, mean=None, p=None, pairs=5, **changed):
     difference = None if mean is None else Difference(pairs, mean, p)
     plain = {"test": describe([0.5, 0.6]), "id_test": None, "ece": describe([0.1])}
-    return Row(method=method, difference=difference, seconds=1.0, **{**plain, **changed})
+    return Row(
+        method=method,
+        difference=difference,
+        seconds=1.0,
+        balanced=None,
+        macro_f1=None,
+        **{**plain, **changed},
+    )
 
 
 @pytest.mark.parametrize(

@@ -98,3 +98,10 @@ def test_what_cannot_be_compared_is_said(quick, data, tmp_path, methods, seeds):
     with pytest.raises(InputError, match="must be given, each once"):
         plan(shared(quick), methods, seeds, tmp_path, data)
     assert not find_runs(tmp_path)
+
+
+def test_a_split_without_labelled_test_nodes_is_refused_before_anything_runs(quick, data, tmp_path):
+    data.test_mask[:] = False
+    with pytest.raises(InputError, match="needs labelled test nodes"):
+        plan(shared(quick), ["erm"], [1], tmp_path, data)
+    assert not list(tmp_path.iterdir())

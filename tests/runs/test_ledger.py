@@ -66,7 +66,7 @@ def test_runs_on_two_graphs_of_one_name_are_never_mixed(run):
 def test_a_line_that_is_no_run_is_named(run, tmp_path):
     (path,) = write_compact([finished(run)], tmp_path)
     entry = json.loads(path.read_text())
-    entry["options"] = {"no_such_method": {}}
+    entry["options"] = [["no_such_method", {}]]
     path.write_text(path.read_text() + json.dumps(entry) + "\n")
     with pytest.raises(InputError, match="line 2, is no run"):
         read_compact(path)
@@ -81,3 +81,13 @@ def test_what_a_run_costs_is_the_median_of_those_like_it(run):
     assert Ledger(runs).seconds("cbas", "tar") == 5
     assert Ledger(runs).seconds("cbas", "erm") == 5
     assert Ledger(runs).seconds("webkb", "tar") is None
+
+
+def test_a_sum_is_found_in_whatever_order_it_was_written(quick, tmp_path):
+    run = execute({**quick, "method": "tar:tau=0.01+reweight"}, root=tmp_path / "runs")
+    (path,) = write_compact([finished(run)], tmp_path / "results")
+    (back,) = read_compact(path)
+    assert back.config.method == "tar+reweight"
+    turned = dict(reversed(back.config.options.items()))
+    other = dataclasses.replace(back.config, method="reweight+tar", options=turned)
+    assert set(Ledger([back]).find("cbas", "covariate", other)) == {3}

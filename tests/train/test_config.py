@@ -34,7 +34,7 @@ def test_published_seeds_are_the_benchmarks():
         ({"device": "tpu"}, "device='tpu' must be cpu, cuda"),
         ({"method": "tar:tau=-1"}, "tar: tau must be finite and not negative"),
         ({"method": "tar:beta=nan"}, "tar: beta must be finite and not negative"),
-        ({"method": "tar:steps=-1"}, "tar: steps must be a whole number that is not negative"),
+        ({"method": "tar:steps=-1"}, "tar: steps must be a whole number of at least 0"),
         ({"method": "tar_n:neighbours=0"}, "tar_n: neighbours=0 must be at least 1"),
         ({"epochs": 0}, "epochs=0 must be at least 1"),
         ({"lr": -1.0}, "lr=-1.0 must be above 0"),

@@ -138,7 +138,11 @@ def resolve(spec: str, source: str, shift: str | None) -> dict[str, dict[str, An
         kind = get(name)
         keys = [*(f"{source}+{other}" for other in parts), f"{source}/{shift}", source]
         published = next((kind.published[key] for key in keys if key in kind.published), {})
-        resolved[name] = dataclasses.asdict(kind.Options(**{**published, **chosen}))
+        try:
+            options = kind.Options(**{**published, **chosen})
+        except InputError as error:  # an option that cannot be, from its __post_init__
+            raise InputError(f"{name}: {error}") from None
+        resolved[name] = dataclasses.asdict(options)
     return resolved
 
 

@@ -123,25 +123,34 @@ def notes(table: Table) -> list[str]:
     for note, group in groupby(table.sheet.columns, lambda column: column.note):
         if note:
             found.append(f"{', '.join(dict.fromkeys(map(_group, group)))}: {note}")
-    cells = [cell for line in table.cells for cell in line]
-    empty = [cell for cell in cells if cell.sample is None]
-    if empty:
-        where = dict.fromkeys(f"{cell.row.label} on {title(cell.column)}" for cell in empty)
-        found.append(f"– : not run: {'; '.join(where)}.")
-    short = [cell for cell in cells if cell.sample and cell.sample.count < cell.wanted]
-    if short:
-        where = dict.fromkeys(
-            f"{cell.row.label} on {title(cell.column)} ({cell.sample.count} of {cell.wanted})"
-            for cell in short
-            if cell.sample
+    states: dict[str, dict[tuple[str, ...], list[str]]] = {"not run": {}, "fewer runs": {}}
+    for line in table.cells:
+        gone = tuple(dict.fromkeys(_where(cell.column) for cell in line if cell.sample is None))
+        short = tuple(
+            dict.fromkeys(
+                f"{_where(cell.column)} ({cell.sample.count} of {cell.wanted})"
+                for cell in line
+                if cell.sample and cell.sample.count < cell.wanted
+            )
         )
-        found.append(f"Fewer runs than planned: {'; '.join(where)}.")
+        for state, where in (("not run", gone), ("fewer runs", short)):
+            if where:
+                states[state].setdefault(where, []).append(line[0].row.label)
+    for state, places in states.items():
+        said = [f"{', '.join(rows)} on {', '.join(where)}" for where, rows in places.items()]
+        if said:
+            found.append(f"{'– : ' if state == 'not run' else ''}{state}: {'; '.join(said)}.")
     return found
 
 
 def _blocks(table: Table) -> Iterator[tuple[str, list[tuple[Cell, ...]]]]:
     for block, lines in groupby(table.cells, lambda line: line[0].row.block):
         yield block, list(lines)
+
+
+def _where(column: Column) -> str:
+    """A column's data, whatever is measured on it."""
+    return f"{column.source} {column.shift}" if column.shift else column.source
 
 
 def _group(column: Column) -> str:

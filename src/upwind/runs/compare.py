@@ -113,6 +113,8 @@ def plan(
     for name, values in (("methods", methods), ("seeds", seeds)):
         if not values or len(set(values)) < len(values):
             raise InputError(f"{name} must be given, each once; got {', '.join(map(str, values))}")
+    if not bool((data.test_mask & (data.y >= 0)).any()):
+        raise InputError("a comparison needs labelled test nodes, and this split has none")
     known = facts(data)
     runs: dict[str, list[str]] = {}
     for method in methods:

@@ -13,6 +13,7 @@ import numpy as np
 import torch
 from torch_geometric.data import Data
 
+from upwind.errors import InputError
 from upwind.runs import codec, files
 from upwind.runs.environment import environment
 from upwind.runs.record import Run, facts
@@ -20,7 +21,7 @@ from upwind.train import Config, load_data, resolve
 from upwind.train.loop import Record, evaluate, predict, train
 from upwind.train.metrics import calibration, probabilities
 from upwind.train.selection import RULES, select
-from upwind.train.session import Session
+from upwind.train.session import Session, check
 
 Watcher = Callable[[Record], None]
 
@@ -45,8 +46,11 @@ def execute(
         data: The graph with its split, where the caller has loaded it already.
         watch: Told of every epoch.
     """
+    if not checkpoint_seconds >= 0:
+        raise InputError(f"checkpoint_seconds={checkpoint_seconds} must be 0 or more")
     data = load_data(asked) if data is None else data
     config = resolve(asked, data)
+    check(config, data)
     run = Run.of(root, config, data)
     with files.disk_errors_said(run.folder):
         run.folder.mkdir(parents=True, exist_ok=True)
@@ -73,7 +77,7 @@ def _do(
     files.write_json(run.folder / "environment.json", environment())
     checkpoint = run.folder / "checkpoint.safetensors"
     if checkpoint.exists():
-        session.load_state_dict(codec.decode(checkpoint.read_bytes()))
+        session.load_state_dict(codec.read(checkpoint))
     with open(run.folder / "epochs.jsonl", "a+b") as lines:
         _keep_lines(lines, session.epoch)
         saved = monotonic()
@@ -104,7 +108,7 @@ def _keep_lines(lines: BinaryIO, count: int) -> None:
 def _finish(run: Run, session: Session) -> None:
     """Score the kept model and close the record."""
     epochs = list(run.epochs())
-    rules = {rule: _outcome(epochs, rule, session.data.metric) for rule in RULES}
+    rules = {rule: _outcome(epochs, rule, session.best.metric) for rule in RULES}
     files.write(run.folder / "model.safetensors", codec.encode(session.best_model))
     session.model.load_state_dict(session.best_model)
     logits = predict(session)

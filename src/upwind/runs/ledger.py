@@ -134,7 +134,7 @@ def read_compact(path: Path) -> list[Finished]:
             entry = json.loads(line)
             options = {
                 name: dataclasses.asdict(methods.get(name).Options(**chosen))
-                for name, chosen in entry.pop("options").items()
+                for name, chosen in entry.pop("options")
             }
             config = Config(**entry.pop("settings"), method="+".join(options), options=options)
             found.append(Finished(config=config, **entry))
@@ -152,9 +152,9 @@ def _line(run: Finished) -> str:
         for name, value in training_settings(run.config).items()
         if value != defaults[name] and name not in ("options", "method")
     }
-    entry["options"] = {
-        name: methods.set_apart(name, chosen) for name, chosen in config["options"].items()
-    }
+    entry["options"] = [
+        [name, methods.set_apart(name, chosen)] for name, chosen in config["options"].items()
+    ]
     return json.dumps(_rounded(entry), sort_keys=True)
 
 
@@ -163,16 +163,18 @@ def _rounded(value: Any) -> Any:
         return float(f"{value:.{_DIGITS}g}")
     if isinstance(value, Mapping):
         return {key: _rounded(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_rounded(item) for item in value]
     return value
 
 
 def _key(name: str, shift: str, config: Config) -> str:
-    """The same for all runs of a cell."""
+    """The same for all runs of a cell; in which order methods were added up does not matter."""
     defaults = dataclasses.asdict(Config())
     settings = {
         field: value
         for field, value in training_settings(config).items()
         if field not in _NOT_IN_KEY and value != defaults[field]
     }
-    options = [(part, methods.set_apart(part, chosen)) for part, chosen in config.options.items()]
+    options = {part: methods.set_apart(part, chosen) for part, chosen in config.options.items()}
     return json.dumps([name, shift, settings, options], sort_keys=True)

@@ -1,4 +1,4 @@
-"""Commands for research: the paper's tables and figures, tuning, compact records."""
+"""Commands for research: the paper's tables and figures, tuning, records, theory."""
 
 import json as json_text
 from pathlib import Path
@@ -7,11 +7,8 @@ from typing import Annotated, Any
 import typer
 
 from upwind._settings import with_settings
+from upwind.cli._shared import Cluster, Jobs, Json, RawFiles, Root, Source, asked_for
 from upwind.errors import InputError
-
-_Source = Annotated[str, typer.Argument(help="A data set's name, or a graph of your own.")]
-_Root = Annotated[Path, typer.Option("--runs", help="The folder of runs.")]
-_Json = Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")]
 
 
 def paper(
@@ -28,17 +25,15 @@ def paper(
     plan: Annotated[
         bool, typer.Option("--plan", help="Run nothing: say what is missing, write what there is.")
     ] = False,
-    jobs: Annotated[int, typer.Option(help="Runs at the same time, each a process.")] = 1,
-    cluster: Annotated[str | None, typer.Option(help="A scheduler: dask://host:port.")] = None,
-    runs: _Root = Path("runs"),
+    jobs: Jobs = 1,
+    cluster: Cluster = None,
+    runs: Root = Path("runs"),
     results: Annotated[
         Path, typer.Option(help="A folder with compact records of runs done elsewhere.")
     ] = Path("results"),
     out: Annotated[Path, typer.Option(help="Where the files go.")] = Path("out/paper"),
-    data: Annotated[
-        str | None, typer.Option(help="A folder of raw files in PyG's layout, or UPWIND_DATA.")
-    ] = None,
-    json: _Json = False,
+    data: RawFiles = None,
+    json: Json = False,
 ) -> None:
     """Make a table or figure of the paper: do the runs that are missing, then write it."""
     from upwind import _terminal as terminal
@@ -83,7 +78,7 @@ def paper(
 
 @with_settings(without=["method"])
 def tune(
-    source: _Source,
+    source: Source,
     method: Annotated[str, typer.Option(help="What to tune: tar, or tar:restart=true.")] = "tar",
     trials: Annotated[int, typer.Option(help="Trials of the study, whoever does them.")] = 50,
     search: Annotated[
@@ -92,17 +87,16 @@ def tune(
     storage: Annotated[
         str | None, typer.Option(help="A database URL for several machines; else a SQLite file.")
     ] = None,
-    runs: _Root = Path("runs"),
-    json: _Json = False,
+    runs: Root = Path("runs"),
+    json: Json = False,
     **settings: Any,
 ) -> None:
     """Search a method's options on validation; the same command goes on with the same study."""
     from upwind import _terminal as terminal
     from upwind.runs.tune import tune as search_for
 
-    asked = {name: value for name, value in settings.items() if value is not None}
     best = search_for(
-        {"source": source, "method": method, **asked},
+        asked_for(source, {"method": method, **settings}),
         trials=trials,
         search=_space(search or []),
         root=runs,
@@ -119,9 +113,9 @@ def tune(
 
 
 def results(
-    runs: _Root = Path("runs"),
+    runs: Root = Path("runs"),
     out: Annotated[Path, typer.Option(help="A folder of compact records.")] = Path("results"),
-    json: _Json = False,
+    json: Json = False,
 ) -> None:
     """Add the finished runs to compact records, small enough to keep beside the code."""
     from upwind import _terminal as terminal
@@ -133,6 +127,27 @@ def results(
     else:
         for path in written:
             print(path)
+
+
+def theory(
+    seed: Annotated[int, typer.Option(help="Seed of the graphs and losses.")] = 0,
+    data: RawFiles = None,
+    figure: Annotated[Path | None, typer.Option(help="Where to draw what was measured.")] = None,
+    figure_flow: Annotated[
+        Path | None, typer.Option(help="Where to draw the flow among its balls.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Check the paper's theorems with numbers, and say how far the flow reaches."""
+    from upwind.theory import show_theory
+
+    show_theory(
+        seed=seed,
+        data=None if data is None else Path(data),
+        figure=figure,
+        figure_flow=figure_flow,
+        as_json=json,
+    )
 
 
 def _missing(missing: Any, jobs: int) -> str:
