@@ -1,14 +1,12 @@
 """The page on training: its Python runs, and its commands are commands."""
 
 import re
-import runpy
 import shlex
 from pathlib import Path
 
 from typer.main import get_command
 
 from upwind.cli import app
-from upwind.runs import execute
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "training.md").read_text()
@@ -35,24 +33,3 @@ def test_its_commands_and_their_options_exist():
         command = get_command(app).commands[name]
         known = {option for parameter in command.params for option in parameter.opts}
         assert {word for word in arguments if word.startswith("--")} <= known
-
-
-def test_its_tables_come_from_records(tmp_path, capsys):
-    asked = {"source": "cbas", "shift": "covariate"}
-    page = runpy.run_path(str(ROOT / "docs" / "training_results.py"))
-    quick = {"hidden": 8, "layers": 2, "epochs": 2, "steps_per_epoch": 2, "coverage": 2}
-    page["AS_PUBLISHED"].update(quick)
-    runs = {
-        (method, seed): execute({**asked, **quick, "method": method, "seed": seed}, root=tmp_path)
-        for method in ("erm", "tar")
-        for seed in (1, 2)
-    }
-    page["main"](tmp_path)
-    tables = capsys.readouterr().out
-    first, second = (runs["tar", seed].result["scores"]["test"]["accuracy"] for seed in (1, 2))
-    assert f"| `tar` | 2 | {50 * (first + second):.2f} ± " in tables
-    assert "| 79.86 ± 2.07 |" in tables
-    last = [list(runs["tar", seed].epochs())[-1]["weights"] for seed in (1, 2)]
-    share = sum(weights["effective_share"] for weights in last) / 2
-    low, high = min(w["smallest"] for w in last), max(w["largest"] for w in last)
-    assert f"| cbas covariate | `tar` | {share:.4f} | {low:.3f} | {high:.3f} |" in tables

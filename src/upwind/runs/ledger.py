@@ -96,7 +96,8 @@ class Ledger:
 def finished(run: Run) -> Finished:
     """What a record says of a run that is done."""
     result, data = run.result, run.data
-    weights = result.get("weights")
+    # Records made before results said it have it in their last epoch.
+    weights = result["weights"] if "weights" in result else list(run.epochs())[-1]["weights"]
     made = files.read_json(run.folder / "environment.json")
     return Finished(
         run.id,
