@@ -237,6 +237,13 @@ def test_an_output_is_written_without_a_run(tmp_path):
     assert out.missing.work
 
 
+def test_the_flow_is_drawn_without_a_run(tmp_path):
+    out = make("figure-flow", root=tmp_path, compact=None, out=tmp_path / "out")
+    assert [path.suffix for path in out.files] == [".png", ".pdf"]
+    assert all(path.stat().st_size > 10_000 for path in out.files)
+    assert not out.missing.work
+
+
 def test_an_unknown_output_is_named_with_those_there_are(tmp_path):
     with pytest.raises(InputError, match="there are table1"):
         make("table9", root=tmp_path)

@@ -14,6 +14,7 @@ from upwind.paper.table import Table, fill
 from upwind.paper.verdict import verdict
 from upwind.runs import files
 from upwind.runs.ledger import Ledger
+from upwind.theory import draw_flow
 
 _PAGE = """<!doctype html><html lang="en"><meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1"><title>{title}</title>
@@ -31,6 +32,7 @@ _FIGURES = {
 NAMES = (
     *("table1", "table2", "table-reconnect-ood", "table-reconnect-lt", "table-data"),
     *_FIGURES,
+    "figure-flow",
     "verdict",
     "all",
 )
@@ -98,6 +100,10 @@ def make(
         for each in wanted:
             if each == "table-data":
                 written += _write(out, each, {".md": sizes(data)})
+            elif each == "figure-flow":
+                written += [out / f"figure-flow{ending}" for ending in (".png", ".pdf")]
+                for path in written[-2:]:
+                    draw_flow(path)
             elif each == "verdict":
                 tables = [fill(sheet, ledger) for sheet in chosen[each]]
                 written += _write(out, each, {".md": verdict(tables)})
@@ -108,7 +114,7 @@ def make(
 
 def _sheets_of(name: str, look: bool) -> list[Sheet]:
     """The tables whose runs an output needs."""
-    if name == "table-data":
+    if name in ("table-data", "figure-flow"):
         return []
     if name in _FIGURES:
         option, values, _ = _FIGURES[name]
