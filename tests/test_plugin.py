@@ -11,7 +11,7 @@ from torch_geometric.nn import GCNConv
 import upwind
 from tests.flow.graphs import barabasi_albert, dense, path, plain_euler, undirected
 from upwind import TAR, InputError, gradient_flow
-from upwind.plugin import entropy
+from upwind.flow.fill import entropy
 
 
 def both_ways(pairs):
@@ -415,7 +415,7 @@ def test_a_filled_loss_that_is_not_finite_names_the_node_of_the_whole_graph():
     logits = torch.zeros(2, 3)
     logits[1] = torch.nan
     tar = tar_for(fill="entropy")
-    with pytest.raises(InputError, match="logits give node 7 a loss that is not finite"):
+    with pytest.raises(InputError, match="fill='entropy' gives node 7 a loss that is not finite"):
         tar(torch.ones(1), nodes=torch.tensor([4]), subgraph=torch.tensor([4, 7]), logits=logits)
     assert (tar.weights == tar.weights[0]).all()
 
@@ -435,3 +435,11 @@ def test_it_works_beside_a_compiled_model():
 def test_the_plain_path_of_the_readme_needs_no_num_nodes():
     tar = TAR(both_ways(path(4)), labeled=torch.tensor([True, False, False, True]))
     assert tar.graph.num_nodes == 4
+
+
+def test_a_loss_that_is_not_finite_is_named_without_a_warning_of_torchs():
+    edges = torch.tensor([[0, 1], [1, 0]])
+    tar = upwind.TAR(edges, labeled=torch.tensor([True, True]))
+    losses = torch.tensor([0.5, torch.nan], requires_grad=True)
+    with pytest.raises(upwind.InputError, match="the loss of node 1 is nan"):
+        tar(losses)

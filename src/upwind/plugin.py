@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from upwind.errors import InputError, InputWarning, whole_number
+from upwind.flow.fill import Fill, expected
 from upwind.flow.gradient import (
     Backend,
     Flow,
@@ -21,8 +22,6 @@ from upwind.flow.graph import Graph
 from upwind.flow.harmonic import harmonic_extension
 from upwind.flow.reach import Reach, reach
 from upwind.flow.reconnect import reconnect as reconnected
-
-Fill = Literal["mean", "entropy", "harmonic", "given"]
 
 
 class GroupWeight(NamedTuple):
@@ -274,24 +273,13 @@ class TAR(nn.Module):
             return filled
         if self.fill == "mean":
             return torch.where(known, losses, losses[known].double().mean().float())
-        given = fill_values if self.fill == "given" else logits
-        name = "fill_values" if self.fill == "given" else "logits"
-        if given is None:
-            raise InputError(f"fill={self.fill!r} needs {name} in each call.")
-        allowed = (1,) if self.fill == "given" else (1, 2)
-        if given.dim() not in allowed or len(given) != len(losses):
+        values = expected(self.fill, losses, logits, fill_values)
+        values = torch.where(known, losses, values)
+        if not (finite := torch.isfinite(values)).all():
+            first = torch.arange(len(self.labeled), device=values.device)[ids][~finite][0]
             raise InputError(
-                f"{name} must have a row for each of the {len(losses)} nodes, but their shape is "
-                f"{list(given.shape)}."
-            )
-        values = given.detach().to(losses)
-        values = torch.where(known, losses, values if self.fill == "given" else entropy(values))
-        bad = ~torch.isfinite(values)
-        if bad.any():
-            first = torch.arange(len(self.labeled), device=bad.device)[ids][bad][0]
-            raise InputError(
-                f"{name} give node {int(first)} a loss that is not finite; the weights were left "
-                "as they are."
+                f"fill={self.fill!r} gives node {int(first)} a loss that is not finite; the "
+                "weights were left as they are."
             )
         return values
 
@@ -328,8 +316,8 @@ class TAR(nn.Module):
         if bad.any():
             first = int(bad.nonzero()[0])
             raise InputError(
-                f"the loss of node {int(nodes[first])} is {float(losses[first])}; the weights were "
-                "left as they are."
+                f"the loss of node {int(nodes[first])} is {float(losses.detach()[first])}; the "
+                "weights were left as they are."
             )
         return nodes
 
@@ -387,21 +375,6 @@ class TAR(nn.Module):
             f"steps={self.steps}, beta={self.beta}, restart={self.restart}, fill={self.fill!r}, "
             f"update={self.update!r}"
         )
-
-
-def entropy(logits: Tensor) -> Tensor:
-    """Return the entropy of each row's prediction, which is the loss that the model expects there.
-
-    One logit a row is a binary prediction.
-
-    >>> entropy(torch.zeros(1, 4))
-    tensor([1.3863])
-    """
-    if logits.dim() == 1 or logits.shape[1] == 1:
-        flat = logits.reshape(-1)
-        logits = torch.stack([torch.zeros_like(flat), flat], dim=1)
-    share: Tensor = torch.special.entr(logits.softmax(dim=1))
-    return share.sum(dim=1)
 
 
 def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
