@@ -116,11 +116,13 @@ def spread(sample: Any) -> str:
 def duration(seconds: float) -> str:
     """Seconds as people write them.
 
-    >>> duration(5.25), duration(75)
-    ('5.2 s', '1:15 min')
+    >>> duration(5.25), duration(75), duration(7260)
+    ('5.2 s', '1:15 min', '2:01 h')
     """
     if seconds < 60:
         return f"{seconds:.1f} s"
+    if seconds >= 3600:
+        return f"{int(seconds) // 3600}:{int(seconds) % 3600 // 60:02d} h"
     return f"{int(seconds) // 60}:{int(seconds) % 60:02d} min"
 
 

@@ -71,7 +71,7 @@ class TAR(nn.Module):
     >>> edge_index = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])
     >>> tar = TAR(edge_index, labeled=torch.tensor([True, False, True]), tau=0.1)
     >>> tar(torch.tensor([0.2, 1.0], requires_grad=True))
-    tensor(0.7365, grad_fn=<DivBackward0>)
+    tensor(0.7365, grad_fn=<SumBackward0>)
     """
 
     weights: Tensor

@@ -18,8 +18,9 @@ def gcn_operator(edge_index: Tensor, edge_weight: Tensor | None, num_nodes: int)
     As PyG's ``GCNConv``: degrees are in-degrees, a node without a self-loop gets one of weight
     1, and where it has some, the last one's weight stands for all of them.
 
-    >>> gcn_operator(torch.tensor([[0], [1]]), None, 2).to_dense().tolist()
-    [[1.0, 0.0], [0.7071067690849304, 0.5]]
+    >>> gcn_operator(torch.tensor([[0], [1]]), None, 2).to_dense()
+    tensor([[1.0000, 0.0000],
+            [0.7071, 0.5000]])
     """
     source, target = edge_index.cpu().numpy()
     if edge_weight is None:

@@ -58,7 +58,7 @@ def difference(scores: Mapping[int, float], baseline: Mapping[int, float]) -> Di
 
     >>> found = difference({1: 3.0, 2: 4.0, 3: 6.0}, {1: 2.0, 2: 3.0, 3: 3.0})
     >>> found.pairs, round(found.mean, 3), round(found.p_value, 3)
-    (3, 1.667, 0.130)
+    (3, 1.667, 0.13)
     """
     gaps = [scores[seed] - baseline[seed] for seed in sorted(scores.keys() & baseline.keys())]
     if not gaps:
