@@ -4,8 +4,8 @@ import dataclasses
 import shutil
 
 import pytest
-from tests.conftest import small_graph
 
+from tests.conftest import small_graph
 from upwind.report import write
 from upwind.runs import execute
 from upwind.runs.compare import fan_out, plan

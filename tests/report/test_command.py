@@ -2,9 +2,9 @@ import json
 import sys
 
 import pytest
-from tests.report.conftest import QUICK, TAR
 
 import upwind.report
+from tests.report.conftest import QUICK, TAR
 from upwind import InputError
 from upwind.cli import main
 

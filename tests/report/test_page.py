@@ -6,9 +6,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.report.conftest import HOSTILE
 
 import upwind.report
+from tests.report.conftest import HOSTILE
 from upwind import InputError
 from upwind.report import open_records
 from upwind.report.page import part_titles, render, write

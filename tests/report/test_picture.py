@@ -3,8 +3,8 @@ import dataclasses
 
 import numpy as np
 import pytest
-from tests.report.conftest import QUICK
 
+from tests.report.conftest import QUICK
 from upwind.report import picture as module
 from upwind.report.picture import picture
 from upwind.report.records import finished, trace
