@@ -4,6 +4,7 @@ import pytest
 
 webdriver = pytest.importorskip("selenium.webdriver")
 By = pytest.importorskip("selenium.webdriver.common.by").By
+WebDriverWait = pytest.importorskip("selenium.webdriver.support.ui").WebDriverWait
 
 PIXELS = "return document.getElementById('picture-canvas').toDataURL()"
 SLIDE = """
@@ -157,7 +158,8 @@ def test_dark_mode_is_dark_and_the_picture_follows(look, page):
         {"features": [{"name": "prefers-color-scheme", "value": "dark"}]},
     )
     assert light.execute_script(ground) == "rgb(20, 23, 27)"
-    assert light.execute_script(PIXELS) != picture
+    # The browser tells the page of it when it comes to it.
+    WebDriverWait(light, 10).until(lambda tab: tab.execute_script(PIXELS) != picture)
 
 
 def test_the_page_asks_for_nothing(look, page):
