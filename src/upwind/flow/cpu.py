@@ -19,15 +19,23 @@ import numpy as np
 import torch
 from llvmlite import ir
 from numba import prange, types
+from numba.core import cgutils
 from numba.extending import intrinsic, overload
 from torch import Tensor
 
 from upwind.flow.csr import Floats, Ints
-from upwind.flow.layout import LANES, Slabs
+from upwind.flow.layout import LANES
 from upwind.flow.problem import KEEP, Limited, Problem
 
 PARALLEL_EDGES = 500_000  # below, waiting for a second thread costs more than it saves
 _FAST = {"reassoc", "nsz", "contract", "arcp"}  # sums may be reordered; infinities stay correct
+
+
+def _place(context: Any, builder: Any, kind: Any, array: Any, index: Any) -> Any:
+    data = context.make_array(kind)(context, builder, array).data
+    wide = ir.IntType(64)
+    at = index if index.type == wide else builder.sext(index, wide)
+    return builder.gep(data, [at], inbounds=True)
 
 
 @intrinsic
@@ -36,12 +44,21 @@ def _take(typing_context: Any, array: Any, index: Any) -> Any:
     del typing_context
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        data = context.make_array(signature.args[0])(context, builder, args[0]).data
-        wide = ir.IntType(64)
-        at = args[1] if args[1].type == wide else builder.sext(args[1], wide)
-        return builder.load(builder.gep(data, [at], inbounds=True))
+        return builder.load(_place(context, builder, signature.args[0], *args))
 
     return array.dtype(array, index), generate
+
+
+@intrinsic
+def _put(typing_context: Any, array: Any, index: Any, value: Any) -> Any:
+    """``array[index] = value``, likewise."""
+    del typing_context, value
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        builder.store(args[2], _place(context, builder, signature.args[0], *args[:2]))
+        return context.get_dummy_value()
+
+    return types.none(array, index, array.dtype), generate
 
 
 def _bitcast(to: Any) -> Any:
@@ -64,6 +81,79 @@ def _from_bits(typing_context: Any, x: Any) -> Any:
     """The float32 with these bits."""
     del typing_context, x
     return types.float32(types.int32), _bitcast(ir.FloatType())
+
+
+@intrinsic
+def _exchange(
+    typing_context: Any,
+    pair: Any,
+    row: Any,
+    slab: Any,
+    col: Any,
+    weight: Any,
+    begin: Any,
+    end: Any,
+    taken: Any,
+    given: Any,
+) -> Any:
+    """What the rows of a slab take in and would give away, a lane each.
+
+    Written in vectors, because potential and mass of a neighbour lie side by side: one load of both
+    and a shuffle take half the time of two gather instructions.
+    """
+    del typing_context
+    real = pair.dtype
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        pairs, rows, cols, weights, takes, gives = (
+            context.make_array(signature.args[k])(context, builder, args[k]).data
+            if signature.args[k] != types.none
+            else None
+            for k in (0, 1, 3, 4, 7, 8)
+        )
+        scalar = context.get_value_type(real)
+        two, lanes = ir.VectorType(scalar, 2), ir.VectorType(scalar, LANES)
+        align = real.bitwidth // 8
+
+        def shuffled(a: Any, b: Any, order: Any) -> Any:
+            mask = ir.Constant(ir.VectorType(ir.IntType(32), len(order)), list(order))
+            return builder.shuffle_vector(a, b, mask)
+
+        def vector_at(data: Any, at: Any, kind: Any) -> Any:
+            return builder.bitcast(builder.gep(data, [at], inbounds=True), kind.as_pointer())
+
+        def potential_and_mass(index: Any, at: Any) -> tuple[Any, Any]:
+            parts = []
+            for k in range(LANES):
+                place = builder.gep(index, [builder.add(at, at.type(k))], inbounds=True)
+                j = builder.load(place)
+                j = j if j.type.width == 64 else builder.sext(j, ir.IntType(64))
+                parts.append(builder.load(vector_at(pairs, j, two), align=align))
+            while len(parts) > 2:
+                both = range(2 * parts[0].type.count)
+                parts = [shuffled(a, b, both) for a, b in zip(parts[::2], parts[1::2], strict=True)]
+            return shuffled(*parts, range(0, 2 * LANES, 2)), shuffled(*parts, range(1, 2 * LANES, 2))
+
+        zero = ir.Constant(lanes, [0.0] * LANES)
+        own, _ = potential_and_mass(rows, builder.mul(args[2], args[2].type(LANES)))
+        taken_so_far = cgutils.alloca_once_value(builder, zero)
+        given_so_far = cgutils.alloca_once_value(builder, zero)
+        step = args[5].type(LANES)
+        with cgutils.for_range_slice(builder, args[5], args[6], step) as (e, _):
+            phi, mass = potential_and_mass(cols, e)
+            v = builder.fsub(own, phi)
+            if weights is not None:
+                v = builder.fmul(v, builder.load(vector_at(weights, e, lanes), align=align))
+            gain = builder.select(builder.fcmp_ordered(">", v, zero), v, zero)
+            loss = builder.select(builder.fcmp_ordered("<", v, zero), builder.fneg(v), zero)
+            moved = builder.fmul(gain, mass, flags=["contract"])
+            for total, more in ((taken_so_far, moved), (given_so_far, loss)):
+                builder.store(builder.fadd(builder.load(total), more, flags=["contract"]), total)
+        for target, total in ((takes, taken_so_far), (gives, given_so_far)):
+            builder.store(builder.load(total), vector_at(target, ir.Constant(ir.IntType(64), 0), lanes), align=align)
+        return context.get_dummy_value()
+
+    return types.none(pair, row, slab, col, weight, begin, end, taken, given), generate
 
 
 _SQRT_HALF = int(np.float32(math.sqrt(0.5)).view(np.int32))
@@ -101,7 +191,6 @@ def _log_overload(x: Any) -> Any:
     return log32
 
 
-PLAIN, OFFER, LIMITED = 0, 1, 2  # what a pass over the edges ends in
 
 
 @numba.njit(cache=True, parallel=True, fastmath=_FAST)
@@ -112,13 +201,13 @@ def _prepare(
     for c in prange(len(chunk_row) - 1):
         for i in range(chunk_row[c], chunk_row[c + 1]):
             mass = _take(q, i)
-            pair[2 * i] = (scale * _take(loss, i) - shift) - beta * _log(mass)
-            pair[2 * i + 1] = mass
+            _put(pair, 2 * i, (scale * _take(loss, i) - shift) - beta * _log(mass))
+            _put(pair, 2 * i + 1, mass)
 
 
-@numba.njit(cache=True, fastmath=_FAST)
+@numba.njit(cache=True, fastmath=_FAST, error_model="numpy")
 def _settle(
-    end: int,
+    second: bool,
     low: int,
     inflow: Floats,
     outflow: Floats,
@@ -128,33 +217,32 @@ def _settle(
     keep: Any,
     floor: Any,
 ) -> int:
-    """Turn what a chunk of nodes takes and gives into weights, or into offers; count the limited.
+    """Turn what a chunk of nodes takes and gives into weights; count the limited donors.
 
-    PLAIN writes ``q + tau dq/dt``. OFFER writes what a donor can offer per unit of outflow: all of
-    ``tau q``, or less where that would leave it too little. LIMITED moves what was offered.
+    The first pass writes ``q + tau dq/dt``, which is positive; for a donor that would keep too
+    little it writes what it can offer per unit of outflow instead, as a negative number. The second
+    moves what was offered.
     """
     limited = 0
     zero = tau - tau
     for i in range(len(inflow)):
         at = low + i
-        mass = offer[2 * at]
+        mass, taken, given = _take(offer, 2 * at), _take(inflow, i), _take(outflow, i)
         least = max(keep * mass, floor)
-        lost = mass * (tau * outflow[i])
-        too_much = outflow[i] > zero and not mass - lost >= least
-        if end == PLAIN:
-            limited += too_much
-            q[at] = (mass - lost) + tau * inflow[i]
-        elif end == OFFER:
-            most = tau * mass
-            q[at] = min(max(mass - least, zero) / outflow[i], most) if too_much else most
+        lost = mass * (tau * given)
+        too_much = given > zero and not mass - lost >= least
+        if second:
+            _put(q, at, (_take(q, at) - mass * given) + taken)
         else:
-            q[at] = (q[at] - mass * outflow[i]) + inflow[i]
+            offered = min(max(mass - least, zero) / given, tau * mass)
+            _put(q, at, -offered if too_much else (mass - lost) + tau * taken)
+            limited += too_much
     return limited
 
 
 @numba.njit(cache=True, parallel=True, fastmath=_FAST)
-def _over_slabs(
-    end: int,
+def _over_edges(
+    second: bool,
     chunk_row: Ints,
     chunk_slab: Ints,
     start: Ints,
@@ -175,77 +263,31 @@ def _over_slabs(
         low = chunk_row[c]
         inflow = np.zeros(chunk_row[c + 1] - low, pair.dtype)
         outflow = np.zeros(chunk_row[c + 1] - low, pair.dtype)
-        phi = np.empty(LANES, pair.dtype)
         taken = np.empty(LANES, pair.dtype)
         given = np.empty(LANES, pair.dtype)
         for s in range(chunk_slab[c], chunk_slab[c + 1]):
-            for k in range(LANES):
-                phi[k] = _take(pair, _take(row, s * LANES + k))
-                taken[k] = zero
-                given[k] = zero
-            for e in range(start[s], start[s + 1], LANES):
-                for k in range(LANES):
-                    j = _take(col, e + k)
-                    v = phi[k] - _take(pair, j)
-                    if weight is not None:
-                        v = v * _take(weight, e + k)
-                    gain = v if v > zero else zero
-                    taken[k] += gain * _take(offer, j)
-                    given[k] += gain - v
+            _exchange(pair, row, s, col, weight, start[s], start[s + 1], taken, given)
             for k in range(LANES):
                 i = (_take(row, s * LANES + k) >> 1) - low
                 inflow[i] += taken[k]
                 outflow[i] += given[k]
-        limited += _settle(end, low, inflow, outflow, offer, q, tau, keep, floor)
-    return limited
-
-
-@numba.njit(cache=True, parallel=True, fastmath=_FAST)
-def _over_tiles(
-    end: int,
-    chunk_row: Ints,
-    start: Ints,
-    row: Ints,
-    col: Ints,
-    weight: Floats | None,
-    pair: Floats,
-    offer: Floats,
-    q: Floats,
-    tau: Any,
-    keep: Any,
-    floor: Any,
-) -> int:
-    """The same pass, edge by edge within one tile after the other."""
-    limited = 0
-    for c in prange(len(chunk_row) - 1):
-        zero = tau - tau
-        low = chunk_row[c]
-        inflow = np.zeros(chunk_row[c + 1] - low, pair.dtype)
-        outflow = np.zeros(chunk_row[c + 1] - low, pair.dtype)
-        for e in range(start[c], start[c + 1]):
-            i = _take(row, e)
-            j = _take(col, e)
-            v = _take(pair, i) - _take(pair, j)
-            if weight is not None:
-                v = v * _take(weight, e)
-            gain = v if v > zero else zero
-            inflow[(i >> 1) - low] += gain * _take(offer, j)
-            outflow[(i >> 1) - low] += gain - v
-        limited += _settle(end, low, inflow, outflow, offer, q, tau, keep, floor)
+        limited += _settle(second, low, inflow, outflow, offer, q, tau, keep, floor)
     return limited
 
 
 @numba.njit(cache=True)
-def _swap(offer: Floats, q: Floats) -> None:
+def _offer(offer: Floats, q: Floats, tau: Any) -> None:
+    """Put the masses back where they were and what is offered beside the potentials."""
     for i in range(len(q)):
-        q[i], offer[2 * i] = offer[2 * i], q[i]
+        mass = offer[2 * i]
+        offer[2 * i] = tau * mass if q[i] > 0 else -q[i]
+        q[i] = mass
 
 
 def euler(problem: Problem, q: Tensor, steps: int, limited: Limited) -> None:
     """Take ``steps`` limited Euler steps, in place."""
     graph, dtype = problem.graph, q.dtype
     layout = graph.layout(dtype)
-    over_edges = _over_slabs if isinstance(layout, Slabs) else _over_tiles
     kind = torch.empty((), dtype=dtype).numpy().dtype.type
     tau, shift, scale, beta = (
         kind(x) for x in (problem.tau, problem.shift, problem.scale, problem.beta)
@@ -257,18 +299,19 @@ def euler(problem: Problem, q: Tensor, steps: int, limited: Limited) -> None:
     with _threads(graph.num_edges):
         for _ in range(steps):
             _prepare(layout.chunk_row, loss, shift, scale, beta, weights, pair)
-            donors = over_edges(PLAIN, *layout, *bounds)
+            donors = _over_edges(False, *layout, *bounds)
             if donors:
-                over_edges(OFFER, *layout, *bounds)
-                _swap(pair[1:], weights)
-                over_edges(LIMITED, *layout, *bounds)
+                _offer(pair[1:], weights, tau)
+                _over_edges(True, *layout, *bounds)
                 limited.add(donors)
 
 
 @contextmanager
 def _threads(num_edges: int) -> Iterator[None]:
+    of_torch = torch.get_num_threads()
     before = numba.get_num_threads()
-    wanted = torch.get_num_threads() if num_edges >= PARALLEL_EDGES else 1
+    torch.set_num_threads(of_torch)  # the first start of numba's threads changes it
+    wanted = of_torch if num_edges >= PARALLEL_EDGES else 1
     numba.set_num_threads(min(wanted, numba.config.NUMBA_NUM_THREADS))
     try:
         yield

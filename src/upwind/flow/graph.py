@@ -10,7 +10,7 @@ from torch import Tensor
 
 from upwind.errors import InputError, InputWarning, whole_number
 from upwind.flow import csr
-from upwind.flow.layout import Slabs, Tiles, lay
+from upwind.flow.layout import Slabs, lay
 
 
 @dataclass(frozen=True, eq=False)
@@ -205,7 +205,7 @@ class Graph:
                 )
         return self._adjacencies[dtype]
 
-    def layout(self, dtype: torch.dtype) -> Slabs | Tiles:
+    def layout(self, dtype: torch.dtype) -> Slabs:
         """The edges in the order in which the compiled kernel reads them, laid out on first use."""
         if dtype not in self._layouts:
             weight = self.weight_as(dtype)
@@ -223,7 +223,7 @@ class Graph:
         return {}
 
     @cached_property
-    def _layouts(self) -> dict[torch.dtype, Slabs | Tiles]:
+    def _layouts(self) -> dict[torch.dtype, Slabs]:
         return {}
 
     def to(self, device: torch.device | str) -> "Graph":
