@@ -1,3 +1,6 @@
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 import torch
@@ -250,12 +253,12 @@ def test_tiles_for_large_graphs_do_not_change_the_weights(monkeypatch):
 
     pairs = barabasi_albert(700, 3, seed=1)
     loss = torch.rand(700, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
-    expected = gradient_flow(undirected(pairs, 700), loss, steps=5, tau=0.3)
+    whole = undirected(pairs, 700)
+    expected = gradient_flow(whole, loss, steps=5, tau=0.3)
     monkeypatch.setattr(layout, "IN_CACHE", 100)
     monkeypatch.setattr(layout, "TILE_BITS", 5)
     graph = undirected(pairs, 700)
-    laid = graph.layout(torch.float64)
-    tile = laid.col[laid.weight > 0] // 64 if laid.weight is not None else laid.col // 64
+    assert len(graph.layout(torch.float64).row) > len(whole.layout(torch.float64).row)
     tiled = gradient_flow(graph, loss, steps=5, tau=0.3)
     assert expected.limited_donors > 0
     assert torch.allclose(tiled.weights, expected.weights, rtol=1e-9, atol=0)
@@ -270,6 +273,18 @@ def test_a_hub_longer_than_a_segment_and_many_chunks_give_the_same_weights():
     fast = gradient_flow(graph, loss, steps=3, tau=1e-5, backend="cpu")
     slow = gradient_flow(graph, loss, steps=3, tau=1e-5, backend="torch")
     assert torch.allclose(fast.weights, slow.weights, rtol=1e-10, atol=0)
+
+
+def test_the_flow_leaves_the_number_of_threads_as_it_was():
+    # In a process of its own: it is the first start of numba's threads that could change it.
+    program = """
+import torch, upwind
+torch.set_num_threads(1)
+graph = upwind.Graph.from_edge_index(torch.tensor([[0, 1], [1, 0]]))
+upwind.gradient_flow(graph, torch.rand(2))
+print(torch.get_num_threads())
+"""
+    assert subprocess.check_output([sys.executable, "-c", program], text=True).strip() == "1"
 
 
 def test_the_number_of_threads_does_not_change_a_bit(monkeypatch):

@@ -1,12 +1,9 @@
 """The flow on CPUs, compiled.
 
-One step is a pass over the nodes (potential and offer of each, side by side in memory) and a pass
+One step is a pass over the nodes (potential and mass of each, side by side in memory) and a pass
 over the edges (what each node takes in and what it would give away per unit of its mass). Where
-that pass finds a donor that would give more than it has, the step is done again with offers that
-are limited. Beyond its inputs the flow holds three vectors: the pairs and the weights.
-
-The loops over edges stand in the body of ``prange`` on purpose: there numba tells LLVM that the
-arrays do not overlap, without which the gathers are not vectorised.
+that pass finds a donor that would give more than it has, a second one moves what is offered
+instead. Beyond its inputs the flow holds three vectors: the pairs and the weights.
 """
 
 import math
@@ -96,64 +93,65 @@ def _exchange(
     taken: Any,
     given: Any,
 ) -> Any:
-    """What the rows of a slab take in and would give away, a lane each.
+    """Write what the rows of a slab take in and what they would give, a lane each.
 
-    Written in vectors, because potential and mass of a neighbour lie side by side: one load of both
-    and a shuffle take half the time of two gather instructions.
+    Potential and mass of a neighbour lie side by side: one load for both, and shuffles that sort
+    lanes, take half the time of the two gather instructions that a compiler makes of such a loop.
     """
     del typing_context
-    real = pair.dtype
+    signature = types.none(pair, row, slab, col, weight, begin, end, taken, given)
+    weighted = not isinstance(weight, types.NoneType)
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        pairs, rows, cols, weights, takes, gives = (
-            context.make_array(signature.args[k])(context, builder, args[k]).data
-            if signature.args[k] != types.none
-            else None
-            for k in (0, 1, 3, 4, 7, 8)
-        )
-        scalar = context.get_value_type(real)
-        two, lanes = ir.VectorType(scalar, 2), ir.VectorType(scalar, LANES)
-        align = real.bitwidth // 8
+        def data(k: int) -> Any:
+            return context.make_array(signature.args[k])(context, builder, args[k]).data
 
-        def shuffled(a: Any, b: Any, order: Any) -> Any:
-            mask = ir.Constant(ir.VectorType(ir.IntType(32), len(order)), list(order))
+        def lanes_at(array: Any, at: Any, kind: Any) -> Any:
+            return builder.bitcast(builder.gep(array, [at], inbounds=True), kind.as_pointer())
+
+        def shuffled(a: Any, b: Any, lanes: range) -> Any:
+            mask = ir.Constant(ir.VectorType(ir.IntType(32), len(lanes)), list(lanes))
             return builder.shuffle_vector(a, b, mask)
 
-        def vector_at(data: Any, at: Any, kind: Any) -> Any:
-            return builder.bitcast(builder.gep(data, [at], inbounds=True), kind.as_pointer())
-
-        def potential_and_mass(index: Any, at: Any) -> tuple[Any, Any]:
+        def potential_and_mass(index: Any, begin: Any) -> tuple[Any, Any]:
             parts = []
             for k in range(LANES):
-                place = builder.gep(index, [builder.add(at, at.type(k))], inbounds=True)
-                j = builder.load(place)
-                j = j if j.type.width == 64 else builder.sext(j, ir.IntType(64))
-                parts.append(builder.load(vector_at(pairs, j, two), align=align))
+                at = builder.add(begin, begin.type(k))
+                j = builder.load(builder.gep(index, [at], inbounds=True))
+                j = j if j.type == wide else builder.sext(j, wide)
+                parts.append(builder.load(lanes_at(pairs, j, of_two), align=align))
             while len(parts) > 2:
                 both = range(2 * parts[0].type.count)
                 parts = [shuffled(a, b, both) for a, b in zip(parts[::2], parts[1::2], strict=True)]
-            return shuffled(*parts, range(0, 2 * LANES, 2)), shuffled(*parts, range(1, 2 * LANES, 2))
+            left, right = parts
+            even, odd = (range(first, 2 * LANES, 2) for first in (0, 1))
+            return shuffled(left, right, even), shuffled(left, right, odd)
 
-        zero = ir.Constant(lanes, [0.0] * LANES)
+        pairs, rows, cols = data(0), data(1), data(3)
+        wide, align = ir.IntType(64), pair.dtype.bitwidth // 8
+        real = context.get_value_type(pair.dtype)
+        of_two, of_lanes = ir.VectorType(real, 2), ir.VectorType(real, LANES)
+        zero = ir.Constant(of_lanes, [0.0] * LANES)
         own, _ = potential_and_mass(rows, builder.mul(args[2], args[2].type(LANES)))
-        taken_so_far = cgutils.alloca_once_value(builder, zero)
-        given_so_far = cgutils.alloca_once_value(builder, zero)
+        inflow, outflow = (cgutils.alloca_once_value(builder, zero) for _ in range(2))
         step = args[5].type(LANES)
         with cgutils.for_range_slice(builder, args[5], args[6], step) as (e, _):
             phi, mass = potential_and_mass(cols, e)
             v = builder.fsub(own, phi)
-            if weights is not None:
-                v = builder.fmul(v, builder.load(vector_at(weights, e, lanes), align=align))
+            if weighted:
+                v = builder.fmul(v, builder.load(lanes_at(data(4), e, of_lanes), align=align))
+            # Not ``gain - v``, which rounds: both ends of an edge must see the same flow.
             gain = builder.select(builder.fcmp_ordered(">", v, zero), v, zero)
-            loss = builder.select(builder.fcmp_ordered("<", v, zero), builder.fneg(v), zero)
+            lost = builder.select(builder.fcmp_ordered("<", v, zero), builder.fneg(v), zero)
             moved = builder.fmul(gain, mass, flags=["contract"])
-            for total, more in ((taken_so_far, moved), (given_so_far, loss)):
+            for total, more in ((inflow, moved), (outflow, lost)):
                 builder.store(builder.fadd(builder.load(total), more, flags=["contract"]), total)
-        for target, total in ((takes, taken_so_far), (gives, given_so_far)):
-            builder.store(builder.load(total), vector_at(target, ir.Constant(ir.IntType(64), 0), lanes), align=align)
+        for k, total in ((7, inflow), (8, outflow)):
+            at = lanes_at(data(k), wide(0), of_lanes)
+            builder.store(builder.load(total), at, align=align)
         return context.get_dummy_value()
 
-    return types.none(pair, row, slab, col, weight, begin, end, taken, given), generate
+    return signature, generate
 
 
 _SQRT_HALF = int(np.float32(math.sqrt(0.5)).view(np.int32))
@@ -189,8 +187,6 @@ def _log_overload(x: Any) -> Any:
         )
 
     return log32
-
-
 
 
 @numba.njit(cache=True, parallel=True, fastmath=_FAST)
@@ -259,7 +255,6 @@ def _over_edges(
     """Pass over the edges, ``LANES`` rows at a time; ``offer`` is ``pair`` from its second on."""
     limited = 0
     for c in prange(len(chunk_row) - 1):
-        zero = tau - tau
         low = chunk_row[c]
         inflow = np.zeros(chunk_row[c + 1] - low, pair.dtype)
         outflow = np.zeros(chunk_row[c + 1] - low, pair.dtype)
@@ -269,8 +264,8 @@ def _over_edges(
             _exchange(pair, row, s, col, weight, start[s], start[s + 1], taken, given)
             for k in range(LANES):
                 i = (_take(row, s * LANES + k) >> 1) - low
-                inflow[i] += taken[k]
-                outflow[i] += given[k]
+                _put(inflow, i, _take(inflow, i) + _take(taken, k))
+                _put(outflow, i, _take(outflow, i) + _take(given, k))
         limited += _settle(second, low, inflow, outflow, offer, q, tau, keep, floor)
     return limited
 
