@@ -256,13 +256,11 @@ def build() -> list[dict[str, Any]]:
 
 
 def memory() -> list[dict[str, Any]]:
-    """The peak of the process over what stood before the flow, on a graph that fits the cache."""
+    """The peak of the process over what stood before the flow."""
     program = """
 import torch
 from upwind import Graph, gradient_flow
-from upwind.flow import layout
 n = 4_000_000
-layout.IN_CACHE = n
 path = torch.stack([torch.arange(n - 1), torch.arange(1, n)])
 graph = Graph.from_edge_index(torch.cat([path, path.flip(0)], 1), n)
 loss = torch.rand(n)

@@ -248,22 +248,6 @@ def test_parallel_edges_act_as_one_of_their_summed_weight(backend):
     )
 
 
-def test_tiles_for_large_graphs_do_not_change_the_weights(monkeypatch):
-    from upwind.flow import layout
-
-    pairs = barabasi_albert(700, 3, seed=1)
-    loss = torch.rand(700, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
-    whole = undirected(pairs, 700)
-    expected = gradient_flow(whole, loss, steps=5, tau=0.3)
-    monkeypatch.setattr(layout, "IN_CACHE", 100)
-    monkeypatch.setattr(layout, "TILE_BITS", 5)
-    graph = undirected(pairs, 700)
-    assert len(graph.layout(torch.float64).row) > len(whole.layout(torch.float64).row)
-    tiled = gradient_flow(graph, loss, steps=5, tau=0.3)
-    assert expected.limited_donors > 0
-    assert torch.allclose(tiled.weights, expected.weights, rtol=1e-9, atol=0)
-
-
 def test_a_hub_longer_than_a_segment_and_many_chunks_give_the_same_weights():
     n = 60_000
     pairs = torch.tensor([(0, i) for i in range(1, n)] + path(n))

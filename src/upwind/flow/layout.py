@@ -1,8 +1,7 @@
 """The edges in the order in which the compiled kernel reads them.
 
-A pass over a sparse graph is fast when vectors are full and when the values of the neighbours are
-still in the cache. For the first, segments of rows of equal length stand side by side, one a lane.
-For the second, on graphs that do not fit the cache, the segments are sorted by tile of the columns.
+A pass over a sparse graph is fast when vectors are full: rows of equal length stand side by side,
+one a lane.
 """
 
 from itertools import pairwise
@@ -15,17 +14,14 @@ from upwind.flow.csr import Floats, Ints
 
 LANES = 16  # one AVX-512 register of float32, two of AVX2
 LONGEST = 256  # a longer row is cut, so that a hub does not leave fifteen lanes idle
-IN_CACHE = 3 << 16  # nodes: with 8 bytes each they take three quarters of a 2 MB cache
-TILE_BITS = 16  # a tile has 2 ** 16 columns
-NO_TILES = 62
+MOST_CHUNKS = 16  # each thread at work on one holds two vectors of its size
 
 
 class Slabs(NamedTuple):
     """Chunks of rows (the work of one thread at a time), each a run of slabs of ``LANES`` segments.
 
-    A segment is a row, or a piece of it: a long row is cut, and so is one that crosses from a tile
-    of columns into the next. An entry that only fills a slab up points at its own row: a node
-    exchanges nothing with itself.
+    A segment is a row, or a piece of a long one. An entry that only fills a slab up points at its
+    own row: a node exchanges nothing with itself.
     """
 
     chunk_row: Ints  # chunk c has the rows chunk_row[c] : chunk_row[c + 1]
@@ -39,10 +35,9 @@ class Slabs(NamedTuple):
 def lay(rowptr: Ints, col: Ints, weight: Floats | None) -> Slabs:
     """Lay out the edges, in linear time; how rows are chunked does not change a row's sum."""
     chunk_row = _chunks(rowptr)
-    bits = NO_TILES if len(rowptr) - 1 <= IN_CACHE else TILE_BITS
     index = np.int32(0) if 2 * len(rowptr) < 2**31 else np.int64(0)
     values = np.empty(0, np.float32) if weight is None else weight
-    parts = [_stack(rowptr, col, values, *rows, bits, index) for rows in pairwise(chunk_row)]
+    parts = [_stack(rowptr, col, values, low, high, index) for low, high in pairwise(chunk_row)]
     widths, rows, cols, laid = (np.concatenate(part) for part in zip(*parts, strict=True))
     chunk_slab = np.cumsum([0, *(len(part[0]) for part in parts)])
     start = np.concatenate([[0], np.cumsum(widths * LANES)])
@@ -52,58 +47,41 @@ def lay(rowptr: Ints, col: Ints, weight: Floats | None) -> Slabs:
 def _chunks(rowptr: Ints) -> Ints:
     """Cut the rows where the edges divide evenly; less than 32,768 edges are not worth a cut."""
     num_edges = int(rowptr[-1])
-    step = max(1 << 15, -(-num_edges // 16))
+    step = max(1 << 15, -(-num_edges // MOST_CHUNKS))
     cuts = np.searchsorted(rowptr, np.arange(step, num_edges, step))
     inner = np.unique(cuts[(cuts > 0) & (cuts < len(rowptr) - 1)])
     return np.concatenate([[0], inner, [len(rowptr) - 1]]).astype(np.int64)
 
 
 @numba.njit(cache=True)
-def _segment(col: Ints, begin: int, end: int, bits: int) -> int:
-    """How many entries from ``begin`` on stand in one tile."""
-    length = 1
-    while (
-        begin + length < end
-        and length < LONGEST
-        and col[begin + length] >> bits == col[begin] >> bits
-    ):
-        length += 1
-    return length
-
-
-@numba.njit(cache=True)
 def _stack(
-    rowptr: Ints, col: Ints, weight: Floats, low: int, high: int, bits: int, index: Any
+    rowptr: Ints, col: Ints, weight: Floats, low: int, high: int, index: Any
 ) -> tuple[Ints, Ints, Ints, Floats]:
     """Return the width of each slab, the row of each lane, the column and weight of each entry."""
-    tiles = ((len(rowptr) - 2) >> bits) + 1
-    place = np.zeros(tiles * LONGEST + 1, np.int64)  # in each tile the longest stand first
+    of_length = np.zeros(LONGEST + 2, np.int64)
     for i in range(low, high):
-        e = rowptr[i]
-        while e < rowptr[i + 1]:
-            length = _segment(col, e, rowptr[i + 1], bits)
-            place[((col[e] >> bits) + 1) * LONGEST - length + 1] += 1
-            e += length
-    for k in range(tiles * LONGEST):
-        place[k + 1] += place[k]
-    segments = place[-1]
+        degree = rowptr[i + 1] - rowptr[i]
+        of_length[LONGEST] += degree // LONGEST
+        of_length[degree % LONGEST] += 1
+    of_length[0] = 0
+    segments = of_length.sum()
+    place = np.zeros(LONGEST + 2, np.int64)  # the longest stand first
+    for length in range(LONGEST - 1, 0, -1):
+        place[length] = place[length + 1] + of_length[length + 1]
     begin = np.empty(segments, np.int64)
     span = np.empty(segments, np.int64)
     row = np.empty(segments, np.int64)
     for i in range(low, high):
         e = rowptr[i]
         while e < rowptr[i + 1]:
-            length = _segment(col, e, rowptr[i + 1], bits)
-            key = ((col[e] >> bits) + 1) * LONGEST - length
-            k = place[key]
-            place[key] += 1
+            length = min(rowptr[i + 1] - e, LONGEST)
+            k = place[length]
+            place[length] += 1
             begin[k], span[k], row[k] = e, length, i
             e += length
 
     slabs = (segments + LANES - 1) // LANES
-    width = np.empty(slabs, np.int64)
-    for s in range(slabs):
-        width[s] = span[s * LANES : (s + 1) * LANES].max()
+    width = span[::LANES].copy()
     lane_row = np.empty(slabs * LANES, type(index))
     entry_col = np.empty(width.sum() * LANES, type(index))
     entry_weight = np.zeros(len(entry_col) if len(weight) else 0, weight.dtype)
