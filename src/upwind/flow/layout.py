@@ -14,7 +14,7 @@ from upwind.flow.csr import Floats, Ints
 
 LANES = 16  # one AVX-512 register of float32, two of AVX2
 LONGEST = 256  # a longer row is cut, so that a hub does not leave fifteen lanes idle
-MOST_CHUNKS = 16  # each thread at work on one holds two vectors of its size
+MOST_CHUNKS = 64  # each thread at work on one holds two vectors of its size
 
 
 class Slabs(NamedTuple):
