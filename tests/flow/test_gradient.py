@@ -1,3 +1,4 @@
+import os
 import subprocess
 import sys
 
@@ -372,3 +373,26 @@ def test_bad_input_is_named_in_one_sentence(loss, options, sentence):
     with pytest.raises(InputError, match=sentence) as caught:
         gradient_flow(GRAPH, loss, **options)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.slow
+def test_a_kernel_that_was_just_compiled_gives_the_bits_of_the_cached_one(tmp_path):
+    program = (
+        "import torch, upwind\n"
+        "torch.manual_seed(0)\n"
+        "edges = torch.randint(0, 500, (2, 3000))\n"
+        "graph = upwind.Graph.from_edge_index(torch.cat([edges, edges.flip(0)], 1), 500)\n"
+        "flow = upwind.gradient_flow(graph, torch.rand(500), steps=30, tau=0.02)\n"
+        "print(flow.limited_steps, flow.weights.numpy().tobytes().hex())"
+    )
+    said = [
+        subprocess.run(
+            [sys.executable, "-c", program],
+            env=os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for _ in range(2)
+    ]
+    assert said[0] == said[1]

@@ -25,7 +25,6 @@ from upwind.flow.layout import LANES
 from upwind.flow.problem import KEEP, Limited, Problem
 
 PARALLEL_EDGES = 500_000  # below, waiting for a second thread costs more than it saves
-_FAST = {"reassoc", "nsz", "contract", "arcp"}  # sums may be reordered; infinities stay correct
 
 
 def _place(context: Any, builder: Any, kind: Any, array: Any, index: Any) -> Any:
@@ -143,9 +142,9 @@ def _exchange(
             # Not ``gain - v``, which rounds: both ends of an edge must see the same flow.
             gain = builder.select(builder.fcmp_ordered(">", v, zero), v, zero)
             lost = builder.select(builder.fcmp_ordered("<", v, zero), builder.fneg(v), zero)
-            moved = builder.fmul(gain, mass, flags=["contract"])
+            moved = builder.fmul(gain, mass)
             for total, more in ((inflow, moved), (outflow, lost)):
-                builder.store(builder.fadd(builder.load(total), more, flags=["contract"]), total)
+                builder.store(builder.fadd(builder.load(total), more), total)
         for k, total in ((7, inflow), (8, outflow)):
             at = lanes_at(data(k), wide(0), of_lanes)
             builder.store(builder.load(total), at, align=align)
@@ -189,7 +188,7 @@ def _log_overload(x: Any) -> Any:
     return log32
 
 
-@numba.njit(cache=True, parallel=True, fastmath=_FAST)
+@numba.njit(cache=True, parallel=True)
 def _prepare(
     chunk_row: Ints, loss: Floats, shift: Any, scale: Any, beta: Any, q: Floats, pair: Floats
 ) -> None:
@@ -201,7 +200,7 @@ def _prepare(
             _put(pair, 2 * i + 1, mass)
 
 
-@numba.njit(cache=True, fastmath=_FAST, error_model="numpy")
+@numba.njit(cache=True, error_model="numpy")
 def _settle(
     second: bool,
     low: int,
@@ -236,7 +235,7 @@ def _settle(
     return limited
 
 
-@numba.njit(cache=True, parallel=True, fastmath=_FAST)
+@numba.njit(cache=True, parallel=True)
 def _over_edges(
     second: bool,
     chunk_row: Ints,
