@@ -46,9 +46,9 @@ def choose(sheet: Sheet, row: Row, column: Column, ledger: Ledger) -> Chosen:
         if len(left) == 1:
             break
         wanted = published_seeds(column.source, seeds)
-        known = {spec: _runs(sheet, row, column, spec, ledger) for spec in left}
+        known = {spec: _runs(sheet, column, spec, ledger) for spec in left}
         missing = [
-            asked_for(sheet, row, column, spec, seed)
+            asked_for(sheet, column, spec, seed)
             for seed in wanted
             for spec in left
             if seed not in known[spec]
@@ -58,9 +58,9 @@ def choose(sheet: Sheet, row: Row, column: Column, ledger: Ledger) -> Chosen:
         means = {spec: _on_validation(known[spec], wanted) for spec in left}
         left.sort(key=lambda spec: -means[spec])
     spec = left[0]
-    runs = _runs(sheet, row, column, spec, ledger)
+    runs = _runs(sheet, column, spec, ledger)
     wanted = published_seeds(column.source, column.seeds)
-    missing = [asked_for(sheet, row, column, spec, seed) for seed in wanted if seed not in runs]
+    missing = [asked_for(sheet, column, spec, seed) for seed in wanted if seed not in runs]
     return Chosen(spec, {seed: runs[seed] for seed in wanted if seed in runs}, missing, 0)
 
 
@@ -79,14 +79,14 @@ def _on_validation(runs: dict[int, Finished], seeds: list[int]) -> float:
     return describe([runs[seed].score("val") or 0.0 for seed in seeds]).mean
 
 
-def asked_for(sheet: Sheet, row: Row, column: Column, spec: str, seed: int) -> Asked:
+def asked_for(sheet: Sheet, column: Column, spec: str, seed: int) -> Asked:
     """The settings of one run of a cell."""
     where = {"source": column.source} | ({"shift": column.shift} if column.shift else {})
-    return {**dict(sheet.settings), **dict(row.settings), **where, "method": spec, "seed": seed}
+    return {**dict(sheet.settings), **where, "method": spec, "seed": seed}
 
 
-def _runs(sheet: Sheet, row: Row, column: Column, spec: str, ledger: Ledger) -> dict[int, Finished]:
+def _runs(sheet: Sheet, column: Column, spec: str, ledger: Ledger) -> dict[int, Finished]:
     """The finished runs of a candidate, whatever their seed."""
     named: Any = SimpleNamespace(name=column.source, shift=column.data_shift)
-    config = resolve(asked_for(sheet, row, column, spec, 0), named)
+    config = resolve(asked_for(sheet, column, spec, 0), named)
     return ledger.find(column.source, column.data_shift, config)

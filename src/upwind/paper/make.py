@@ -83,7 +83,6 @@ def make(
     plans = list({sheet.name: sheet for each in chosen.values() for sheet in each}.values())
     problems: list[str] = []
     if run:
-        say(plan(plans, Ledger.read(root, compact)))
         problems = carry_out(
             plans,
             root=root,
@@ -92,6 +91,7 @@ def make(
             jobs=jobs,
             cluster=cluster,
             watch=watch,
+            say=say,
         )
     ledger = Ledger.read(root, compact)
     written = []

@@ -61,12 +61,18 @@ def carry_out(
     jobs: int,
     watch: Watch,
     cluster: str | None = None,
+    say: Callable[[Plan], None] = lambda _: None,
 ) -> list[str]:
-    """Do every run that the tables need, round by round, and return what went wrong."""
+    """Do every run that the tables need, round by round, and return what went wrong.
+
+    ``say`` is told what is missing before anything is run; the other arguments are those of `make`.
+    """
     tried: set[str] = set()
     problems: list[str] = []
     while True:
         found = plan(sheets, Ledger.read(root, compact))
+        if not tried:
+            say(found)
         work = [asked for asked in found.work if str(asked) not in tried]
         if not work:
             return problems

@@ -46,14 +46,12 @@ class Row:
         label: As it stands in the table.
         candidates: Specs of methods, of which the best on validation is shown.
         printed: The row's key in the paper's numbers; empty for a row of ours.
-        settings: What the row's runs are asked for besides.
         block: Under which heading it stands.
     """
 
     label: str
     candidates: tuple[str, ...]
     printed: str = ""
-    settings: tuple[tuple[str, Any], ...] = ()
     block: str = ""
 
 

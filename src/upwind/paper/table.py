@@ -1,6 +1,6 @@
 """A table filled from records: each cell with its statistics and the paper's number beside it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from upwind.paper.choice import choose
 from upwind.paper.published import Printed
@@ -98,8 +98,6 @@ def fill(sheet: Sheet, ledger: Ledger) -> Table:
 
 def _adjusted(lines: list[list[Cell]]) -> tuple[tuple[Cell, ...], ...]:
     """The same cells with p-values corrected over the whole table."""
-    from dataclasses import replace
-
     tested = [
         cell for line in lines for cell in line if cell.gain and cell.gain.p_value is not None
     ]
